@@ -8,16 +8,20 @@
 -- How long counts stay behind the last accept, in ms: more than a month.
 local budget_ms = 40 * 86400000
 
-local periods, kinds = { 'day', 'month' }, { 'tokens', 'spend' }
-
 local budget_limits = {
-  { limit = 'tokens_per_day', count = 'tokens_in_day', kind = 'tokens' },
-  { limit = 'tokens_per_month', count = 'tokens_in_month', kind = 'tokens' },
-  { limit = 'spend_per_day', count = 'spend_in_day', kind = 'spend' },
-  { limit = 'spend_per_month', count = 'spend_in_month', kind = 'spend' }
+  { limit = 'tokens_per_day', count = 'tokens_in_day', kind = 'tokens', period = 'day' },
+  { limit = 'spend_per_day', count = 'spend_in_day', kind = 'spend', period = 'day' },
+  { limit = 'tokens_per_month', count = 'tokens_in_month', kind = 'tokens', period = 'month' },
+  { limit = 'spend_per_month', count = 'spend_in_month', kind = 'spend', period = 'month' }
 }
 
+-- The fields of a budget as they are read: its day and month, and the count of each limit in the order above.
+local budget_fields = { 'day', 'month' }
+for _, row in ipairs(budget_limits) do budget_fields[#budget_fields + 1] = row.count end
+
 local function budget_key(load, of, name) return string.sub(load, 1, -5) .. 'budget:' .. of .. ':' .. name end
+
+local function print_amount(amount) return string.format('%.0f', amount) end
 
 -- The month of a day; both are counted, days since 1970. By `civil_from_days` of Howard Hinnant
 -- (https://howardhinnant.github.io/date_algorithms.html), whose years begin in March.
@@ -31,18 +35,15 @@ local function month_of(day)
   return (era * 400 + year) * 12 + math.floor((5 * of_year + 2) / 153) + 2
 end
 
--- The present day and month, each count in them, and whether the hash is of these already.
+-- The present day and month, and each count in them: nothing yet where the hash is of an earlier one.
 local function budget_now(budget, now)
-  local f = redis.call('HMGET', budget, 'day', 'month', 'tokens_in_day', 'spend_in_day', 'tokens_in_month', 'spend_in_month')
+  local f = redis.call('HMGET', budget, unpack(budget_fields))
   local day = math.max(math.floor(now / 86400000), tonumber(f[1]) or 0)
   local month = month_of(day)
-  local is_same_day, is_same_month = tonumber(f[1]) == day, tonumber(f[2]) == month
-  local function count_of(field, is_same) return is_same and tonumber(field) or 0 end
-  return {
-    day = day, month = month, is_same = { day = is_same_day, month = is_same_month },
-    tokens_in_day = count_of(f[3], is_same_day), spend_in_day = count_of(f[4], is_same_day),
-    tokens_in_month = count_of(f[5], is_same_month), spend_in_month = count_of(f[6], is_same_month)
-  }
+  local is_same = { day = tonumber(f[1]) == day, month = tonumber(f[2]) == month }
+  local present = { day = day, month = month }
+  for at, row in ipairs(budget_limits) do present[row.count] = is_same[row.period] and tonumber(f[at + 2]) or 0 end
+  return present
 end
 
 -- The state of one budget; nil where `limits` say none. `prefix` begins the names of its limits, and `amounts` are what a response may
@@ -71,23 +72,18 @@ local function look_at_budgets(load, tenant, key, limits, amounts, now)
   return budgets, over
 end
 
-local function print_amount(amount) return string.format('%.0f', amount) end
-
 -- Takes what a response may take off its budgets. Returns what its record keeps of that; an empty text without a budget.
 local function reserve(budgets)
   if not budgets[1] then return '' end
   local of = {}
   for at, budget in ipairs(budgets) do
     of[at] = budget.of
-    for _, period in ipairs(periods) do
-      if not budget.present.is_same[period] then
-        redis.call('HSET', budget.key, period, print_amount(budget.present[period]), 'tokens_in_' .. period, '0', 'spend_in_' .. period, '0')
-      end
-      for _, kind in ipairs(kinds) do
-        local amount = budget.amounts[kind]
-        if amount > 0 then redis.call('HINCRBY', budget.key, kind .. '_in_' .. period, print_amount(amount)) end
-      end
+    local fields = { 'day', print_amount(budget.present.day), 'month', print_amount(budget.present.month) }
+    for _, row in ipairs(budget_limits) do
+      fields[#fields + 1] = row.count
+      fields[#fields + 1] = print_amount(budget.present[row.count] + budget.amounts[row.kind])
     end
+    redis.call('HSET', budget.key, unpack(fields))
     redis.call('PEXPIRE', budget.key, budget_ms)
   end
   local first = budgets[1]
@@ -103,7 +99,7 @@ local function warnings_of(budgets)
     for _, row in ipairs(budget_limits) do
       local limit, taken = budget.limits[row.limit], budget.present[row.count] + budget.amounts[row.kind]
       if limit and taken >= limit * 0.8 then
-        local period = print_amount(budget.present[string.match(row.limit, '_per_(%a+)')])
+        local period = print_amount(budget.present[row.period])
         local told = print_amount(limit) .. ' ' .. period
         if redis.call('HGET', budget.key, 'warned_' .. row.limit) ~= told then
           redis.call('HSET', budget.key, 'warned_' .. row.limit, told)
@@ -122,18 +118,17 @@ local function settle_budgets(load, f, tokens, spend)
   local more = {
     tokens = tokens and tokens - tonumber(reserved_tokens) or 0, spend = spend and spend - tonumber(reserved_spend) or 0
   }
-  local of_accept = { day, month }
   for of in string.gmatch(ofs, '%a+') do
     local budget = budget_key(load, of, of == 'tenant' and f.tenant or f.key)
-    local present = redis.call('HMGET', budget, 'day', 'month')
-    for at, period in ipairs(periods) do
-      for _, kind in ipairs(present[at] == of_accept[at] and kinds or {}) do
-        local field = kind .. '_in_' .. period
-        if more[kind] ~= 0 and redis.call('HINCRBY', budget, field, print_amount(more[kind])) < 0 then
-          redis.call('HSET', budget, field, '0')
-        end
+    local present = redis.call('HMGET', budget, unpack(budget_fields))
+    local is_same, fields = { day = present[1] == day, month = present[2] == month }, {}
+    for at, row in ipairs(budget_limits) do
+      if is_same[row.period] and more[row.kind] ~= 0 then
+        fields[#fields + 1] = row.count
+        fields[#fields + 1] = print_amount(math.max(0, (tonumber(present[at + 2]) or 0) + more[row.kind]))
       end
     end
+    if fields[1] then redis.call('HSET', budget, unpack(fields)) end
   end
 end
 
