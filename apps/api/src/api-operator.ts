@@ -9,7 +9,7 @@ import {
   type ResponseRecord,
   typeOf,
 } from '@sluice/response-store';
-import { type Logger, loggedError, randomBytes } from '@sluice/runtime';
+import { type Logger, randomBytes, throttledWarning } from '@sluice/runtime';
 import type { LiveSettings, Tenants } from '@sluice/tenants';
 import { shownDeliveries } from '@sluice/webhooks';
 import type { ApiClients, ConnectedSettings, Wired } from '@sluice/wiring';
@@ -66,7 +66,8 @@ export function makeApiOperator(parts: OperatedParts, replaced: Partial<Operator
           connection: clients.commands,
           keyPrefix: parts.keyPrefix,
           now: () => clock.now(),
-          onError: (error) => parts.logger.warn({ err: loggedError(error) }, 'webhook queue error'),
+          // An outage is an error each time that it is tried again.
+          onError: throttledWarning(parts.logger, 'webhook queue error').warn,
         })
       : undefined,
     now: () => clock.now(),
