@@ -66,7 +66,7 @@ describe('a budget', () => {
     const atOtherDoor = await api.create(chat, { key, path: '/chat/completions' });
     expect(atOtherDoor.json()).toMatchObject({ error: { code: 'insufficient_quota' } });
     expect((await api.create({ ...chat, max_tokens: 200 }, { key, path: '/messages' })).status).toBe(429);
-    // What never ran gives it back.
+    // A response that never ran gives its tokens back.
     await api.create({}, { key, path: `/responses/${id}/cancel` });
     expect((await ask(key, { ...background, max_output_tokens: 200 })).status).toBe(200);
   });

@@ -135,7 +135,7 @@ export const usageResultSchema = z.object({
   num_cancelled: z.int().min(0),
   /** How long responses held a slot of a worker together, in seconds. */
   slot_seconds: z.number().min(0),
-  /** What they cost by the prices of their models, as the costs have it. */
+  /** Their cost by the prices of their models, as the costs have it. */
   amount: amountSchema,
 });
 

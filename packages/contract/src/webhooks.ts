@@ -29,7 +29,7 @@ export interface WebhookEvent {
   type: WebhookEventType;
   /** When it happened, in seconds since 1970. */
   created_at: number;
-  /** Of a budget also what is known of it. */
+  /** The thing, by its id; a warning of a budget says more. */
   data: { id: string } | BudgetWarning;
 }
 

@@ -1,10 +1,11 @@
+import type { DeliveryRow } from '@sluice/contract/admin';
 import type { Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { LeanQueue } from './lean-queue.ts';
 import { queuePrefix } from './queue-names.ts';
 
 /** How far a delivery is. `waiting` includes one that waits for its next try. */
-export type DeliveryState = 'waiting' | 'active' | 'delivered' | 'failed';
+type DeliveryState = DeliveryRow['state'];
 
 /** A delivery as the queue knows it. */
 export interface KeptDelivery<Data> {

@@ -14,7 +14,6 @@ export { QueueWatchdog, type QueueWatchdogOptions } from './queue-watchdog.ts';
 export {
   DeliveryQueue,
   type DeliveryQueueOptions,
-  type DeliveryState,
   type KeptDelivery,
 } from './delivery-queue.ts';
 export { DeliveryConsumer, type DeliveryConsumerOptions, type Verdict } from './delivery-consumer.ts';

@@ -4,7 +4,7 @@ import type { Delivery } from './delivery.ts';
 import { openDeliveries, sendAgain } from './webhook-sender.ts';
 
 /** A delivery as operators are shown it. */
-export function deliveryRow({
+function deliveryRow({
   id,
   data,
   state,

@@ -4,7 +4,7 @@ import { moment, count } from './values.ts';
 /** How far a delivery is. `waiting` includes one that waits for its next try. */
 export const deliveryStates = ['waiting', 'active', 'delivered', 'failed'] as const;
 
-/** What was told to one endpoint, and what came of it. It holds nothing of the content of a response. */
+/** A message to one endpoint, and what came of it. It holds nothing of the content of a response. */
 export const deliverySchema = z.object({
   id: z.string(),
   tenant: z.string(),

@@ -2,7 +2,7 @@ import { ServiceError } from '@sluice/contract';
 import type { DeliveryRow, SentDelivery } from '@sluice/contract/admin';
 import type { Asker, Audit } from '../audit/audit.ts';
 
-/** Which deliveries are asked for; all of them without a tenant or states. */
+/** The deliveries that are asked for; all of them without a tenant or states. */
 export interface DeliveryFilter {
   tenant?: string | undefined;
   states?: readonly DeliveryRow['state'][] | undefined;

@@ -35,7 +35,7 @@ export interface EndFact extends ToldEnd {
   /** Undefined when it never ran. */
   startedAt: number | undefined;
   endedAt: number;
-  /** What its tokens cost, in billionths of the currency; undefined without a price, or where nobody counted. */
+  /** The cost of its tokens, in billionths of the currency; undefined without a price, or where nobody counted. */
   spend: number | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface Happening {
   tenant: string;
   /** Milliseconds of the store's clock. */
   at: number;
-  /** What an endpoint is sent of it. */
+  /** The data of the event that an endpoint is sent. */
   data: WebhookEvent['data'];
 }
 

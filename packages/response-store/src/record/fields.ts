@@ -70,9 +70,9 @@ export const recordFields = {
   turn: field('number', 'accept'),
   /** Tokens that are reserved for it; absent without a limit of tokens. */
   tokens: field('number', 'accept'),
-  /** What its tokens cost, as billionths of the currency for one of each kind; absent without a price. See budgets.lua in admission. */
+  /** The price of its tokens, as billionths of the currency for one of each kind; absent without a price. See budgets.lua in admission. */
   price: field('text', 'accept'),
-  /** What is reserved for it in budgets, and in which; absent without one. See budgets.lua in admission. */
+  /** The amounts that are reserved for it in budgets, and in which; absent without one. See budgets.lua in admission. */
   reserved: field('text', 'accept'),
   /** Most tokens of output, where neither the request nor its model says less. */
   most_output: field('number', 'accept'),

@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router';
+import cellLink from '../../components/cell-link.module.css';
 import type { Column } from '../../components/data-table.tsx';
 import { Moment } from '../../components/times.tsx';
 import { type Tone, ToneBadge } from '../../components/tone-badge.tsx';
-import classes from './audit.module.css';
 import { actionWords, type AuditRow, targetOf } from './audit-rows.ts';
 
 const outcomes: Record<AuditRow['outcome'], [tone: Tone, word: string, meaning: string]> = {
@@ -61,25 +61,25 @@ function Target({ row }: { row: AuditRow }) {
   switch (target.kind) {
     case 'response':
       return (
-        <Link className={classes['link']} to="/responses/$id" params={{ id: target.id }} title={target.id}>
+        <Link className={cellLink['link']} to="/responses/$id" params={{ id: target.id }} title={target.id}>
           <code>{target.id}</code>
         </Link>
       );
     case 'filter':
       return (
-        <Link className={classes['link']} to="/responses" search={target.search} title={target.text}>
+        <Link className={cellLink['link']} to="/responses" search={target.search} title={target.text}>
           {target.text}
         </Link>
       );
     case 'queue':
       return (
-        <Link className={classes['link']} to="/queues" search={{ q: [target.text] }} title={target.text}>
+        <Link className={cellLink['link']} to="/queues" search={{ q: [target.text] }} title={target.text}>
           {target.text}
         </Link>
       );
     case 'tenant':
       return (
-        <Link className={classes['link']} to="/keys" search={{ tenant: [target.text] }} title={target.text}>
+        <Link className={cellLink['link']} to="/keys" search={{ tenant: [target.text] }} title={target.text}>
           <bdi>{target.text}</bdi>
         </Link>
       );

@@ -1,10 +1,10 @@
 import { Button, Group } from '@mantine/core';
 import type { ModelRow } from '@sluice/contract/admin';
 import { Link } from '@tanstack/react-router';
+import cellLink from '../../components/cell-link.module.css';
 import type { Column } from '../../components/data-table.tsx';
 import { ToneBadge } from '../../components/tone-badge.tsx';
 import { formatCount } from '../../format/numbers.ts';
-import classes from './models.module.css';
 
 const origins: Record<ModelRow['origin'], string> = {
   file: 'settings file',
@@ -53,7 +53,7 @@ export function modelColumns({ onChange, onRemove }: ModelActions): readonly Col
       width: 'minmax(5rem, 1fr)',
       hideBelow: 'lg',
       cell: ({ queue }) => (
-        <Link className={classes['link']} to="/queues" search={{ q: [queue] }} title={queue}>
+        <Link className={cellLink['link']} to="/queues" search={{ q: [queue] }} title={queue}>
           <bdi>{queue}</bdi>
         </Link>
       ),

@@ -21,7 +21,7 @@ const filterKeys = ['range', 'by', 'show'] as const;
 /** How often it is read again, in milliseconds. */
 const everyMs = 30_000;
 
-/** What responses took, by model, tenant, key or tier, over time. */
+/** The usage of responses, by model, tenant, key or tier, over time. */
 export function UsagePage() {
   const filters = useFilters(filterKeys);
   const [openedAt] = useState(() => Math.floor(Date.now() / 1_000));

@@ -1,11 +1,11 @@
 import { Button } from '@mantine/core';
 import type { DeliveryRow } from '@sluice/contract/admin';
 import { Link } from '@tanstack/react-router';
+import cellLink from '../../components/cell-link.module.css';
 import type { Column } from '../../components/data-table.tsx';
 import { Moment } from '../../components/times.tsx';
 import { type Tone, ToneBadge } from '../../components/tone-badge.tsx';
 import { formatCount } from '../../format/numbers.ts';
-import classes from './webhooks.module.css';
 
 export const states: Record<DeliveryRow['state'], [tone: Tone, word: string, meaning: string]> = {
   waiting: ['info', 'Waiting', 'It is sent, or tried again, when it is due'],
@@ -95,7 +95,7 @@ export function deliveryColumns(onSend: (delivery: DeliveryRow) => void): readon
 function Subject({ delivery: { event, subject } }: { delivery: DeliveryRow }) {
   if (!event.startsWith('response.')) return <code title={subject}>{subject}</code>;
   return (
-    <Link className={classes['link']} to="/responses/$id" params={{ id: subject }} title={subject}>
+    <Link className={cellLink['link']} to="/responses/$id" params={{ id: subject }} title={subject}>
       <code>{subject}</code>
     </Link>
   );
