@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
-const conditions = ['sluice-source', 'node', 'module', 'default'];
+const conditions = ['sluice-source', 'node', 'default'];
 const fromSource = { resolve: { conditions }, ssr: { resolve: { conditions } } };
 const redis = ['packages/testing/src/redis-for-the-run.ts'];
 

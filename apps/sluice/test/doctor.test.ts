@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, testRedis } from '@sluice/testing';
+import { freePort, hasBucketServer, startLocalBucket, testRedis } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { runDoctor } from '../src/doctor/doctor-command.ts';
 import type { Finding } from '../src/doctor/finding.ts';
@@ -190,4 +190,41 @@ describe('sluice doctor', () => {
       { verdict: 'bad', message: expect.stringMatching(/ECONNREFUSED.*baseUrl/) },
     ]);
   });
+
+  it('writes a file where files are, and leaves nothing', async () => {
+    const folder = join(cwd, 'files');
+    const files = { enabled: true, folder };
+    const { find } = await examine({ files }, { REDIS_URL: inject('redisUrl') });
+    expect(find('files')).toMatchObject([
+      { verdict: 'good', message: expect.stringContaining('the folder') },
+    ]);
+    const left = await readdir(folder, { recursive: true, withFileTypes: true });
+    expect(left.filter((entry) => entry.isFile())).toEqual([]);
+    await writeFile(join(cwd, 'a-file'), '');
+    const wrong = { enabled: true, folder: join(cwd, 'a-file') };
+    const other = await examine({ files: wrong }, { REDIS_URL: inject('redisUrl') });
+    expect(other.find('files')).toMatchObject([{ verdict: 'bad' }]);
+    expect(await examine({}, { REDIS_URL: inject('redisUrl') }).then((all) => all.find('files'))).toEqual([]);
+  });
+
+  it.skipIf(!hasBucketServer)(
+    'writes into a bucket, where there is a server of S3 such as rclone',
+    async () => {
+      const bucket = await startLocalBucket();
+      cleanups.push(() => bucket.stop());
+      const filesOf = (more: object) => ({
+        files: { enabled: true, bucket: { ...bucket.settings, ...more } },
+      });
+      const env = { REDIS_URL: inject('redisUrl') };
+      const good = await examine(filesOf({}), env);
+      expect(good.find('files')).toMatchObject([
+        { verdict: 'good', message: expect.stringContaining('bucket') },
+      ]);
+      for (const wrong of [{ name: 'absent' }, { secretAccessKey: 'another-secret' }]) {
+        const { find } = await examine(filesOf(wrong), env);
+        expect(find('files')).toMatchObject([{ verdict: 'bad' }]);
+        expect(JSON.stringify(find('files'))).not.toContain('secret');
+      }
+    },
+  );
 });

@@ -1,9 +1,6 @@
 import { ServiceError } from '@sluice/contract';
-import type { Files } from '@sluice/files';
-import { newFileId } from '@sluice/files';
+import { type Files, newFileId, type Work } from '@sluice/files';
 import { pause } from '@sluice/runtime';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type BatchLine, linesOf, type ReadLine } from './batch-lines.ts';
 import type { BatchName, BatchStore } from './batch-store.ts';
 import { checkInput } from './check-input.ts';
@@ -23,6 +20,8 @@ export interface BatchRunOptions {
   linesAtOnce: number;
   /** Aborted when this process is to leave the batch to another one. */
   leaving: AbortSignal;
+  /** Whether no other process can have begun to go on with it. */
+  isHeld: () => boolean;
   /** Tells of its end: once, or again when a process died. */
   onEnd: (end: BatchEnd) => Promise<void>;
   now: () => number;
@@ -36,11 +35,6 @@ const bytesAtOnce = 16 * 1024 * 1024;
 /** Another process runs the batch, or it is gone. */
 export class BatchLost extends Error {
   override readonly name = 'BatchLost';
-}
-
-/** Where the results of a batch are while it runs. */
-export function resultsFolder(files: Files, id: string): string {
-  return join(files.folder.path, 'batches', id);
 }
 
 /**
@@ -111,12 +105,18 @@ export class BatchRun {
   /** Runs the lines that have no answer, unless all have, and makes the files. */
   async #answer(batch: StoredBatch): Promise<StoredBatch> {
     const { name, files } = this.#options;
-    const results = await ResultFiles.open(resultsFolder(files, name.id));
+    const work = await files.openWork(name.id);
     try {
-      const over = batch.status === 'finalizing' ? batch : await this.#runLines(batch, results);
-      return await this.#finish(over, results);
+      const results = await ResultFiles.open(work);
+      try {
+        const over = batch.status === 'finalizing' ? batch : await this.#runLines(batch, results);
+        return await this.#finish(over, results, work);
+      } finally {
+        // What could not be saved is asked for again by the process that goes on.
+        await results.close().catch(() => undefined);
+      }
     } finally {
-      await results.close();
+      await work.leave();
     }
   }
 
@@ -223,7 +223,8 @@ export class BatchRun {
     await results.add(answer.status < 300 ? 'output' : 'errors', answered(customId, answer));
     if (!answer.forget) return;
     await results.sync();
-    await answer.forget();
+    // A process that has taken over by now has not read this result, and asks for the response.
+    if (this.#options.isHeld()) await answer.forget();
   }
 
   async #settled(results: ResultFiles): Promise<BatchEnding> {
@@ -243,10 +244,11 @@ export class BatchRun {
       if ('problem' in parsed || results.done.has(parsed.line.customId)) continue;
       await results.add('errors', expired(parsed.line.customId));
     }
+    await results.sync();
   }
 
   /** Makes the files of the results, each once, whichever process comes to it. */
-  async #finish(batch: StoredBatch, results: ResultFiles): Promise<StoredBatch> {
+  async #finish(batch: StoredBatch, results: ResultFiles, work: Work): Promise<StoredBatch> {
     const { name, files, now } = this.#options;
     const written = await results.close();
     for (const kind of ['output', 'errors'] as const) {
@@ -265,7 +267,7 @@ export class BatchRun {
       status: ending,
       at: { ...stored.at, [ending]: now() },
     }));
-    await rm(resultsFolder(files, name.id), { recursive: true, force: true });
+    await work.remove();
     return ended;
   }
 

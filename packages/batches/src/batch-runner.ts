@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { readdir, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import type { Files } from '@sluice/files';
 import { type Logger, loggedError, pause, throttledWarning } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
 import type { ReadLine } from './batch-lines.ts';
-import { BatchLost, BatchRun, resultsFolder } from './batch-run.ts';
+import { BatchLost, BatchRun } from './batch-run.ts';
 import type { BatchName, BatchStore } from './batch-store.ts';
 import type { LineServer } from './line-server.ts';
 import type { BatchEnd } from './stored-batch.ts';
@@ -34,9 +32,6 @@ export interface BatchRunnerOptions {
 
 /** How many batches run at a time. A tenant has as many as no other one wants. */
 const batchesAtOnce = 8;
-
-/** How long the folder of a batch stays that is not open, in milliseconds: nobody writes there for that long. */
-const leftMs = 48 * 3_600_000;
 
 const script = readFileSync(new URL('../src/hold-lease.lua', import.meta.url), 'utf8');
 
@@ -111,7 +106,9 @@ export class BatchRunner {
     }
     if (!this.#hasSwept) {
       this.#hasSwept = true;
-      await this.#sweep(new Set(open.map(({ id }) => id)));
+      const ids = new Set(open.map(({ id }) => id));
+      // Batches have left it that ended when a process died.
+      await this.#options.files.sweepWork((id) => ids.has(id));
     }
   }
 
@@ -135,6 +132,7 @@ export class BatchRunner {
       linesAtOnce,
       now,
       leaving: this.#leaving.signal,
+      isHeld: () => performance.now() < this.#heldUntil,
       onEnd: (end) => this.#options.onEnd(name, end),
       ...(everyMs !== undefined && { everyMs }),
     });
@@ -146,16 +144,5 @@ export class BatchRunner {
       })
       .finally(() => this.#running.delete(name.id));
     this.#running.set(name.id, { name, over });
-  }
-
-  /** Takes away what batches have left that ended when a process died. */
-  async #sweep(open: ReadonlySet<string>): Promise<void> {
-    const { files, now = Date.now } = this.#options;
-    const folder = dirname(resultsFolder(files, 'any'));
-    for (const id of await readdir(folder).catch((): string[] => [])) {
-      const { mtimeMs } = await stat(join(folder, id));
-      if (!open.has(id) && now() - mtimeMs > leftMs)
-        await rm(join(folder, id), { recursive: true, force: true });
-    }
   }
 }

@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises';
+import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { randomSuffix } from '@sluice/contract';
+import type { Work } from '@sluice/files';
 import { randomBytes } from '@sluice/runtime';
 import { linesOf } from './batch-lines.ts';
 import type { LineAnswer } from './line-server.ts';
@@ -80,6 +82,7 @@ export interface ResultCounts {
 }
 
 interface ResultFile {
+  name: string;
   path: string;
   handle: FileHandle;
   bytes: number;
@@ -104,38 +107,41 @@ export class ResultFiles {
     expired: 0,
     tokens: { ...noTokens },
   };
+  readonly #work: Work;
   readonly #files: Record<ResultKind, ResultFile>;
   #closed: ReturnType<ResultFiles['close']> | undefined;
   /** One write after the other. */
   #writing: Promise<void> = Promise.resolve();
+  /** One save after the other, and the one that whoever asks meanwhile waits for. */
+  #saving: Promise<void> = Promise.resolve();
+  #nextSave: Promise<void> | undefined;
 
-  private constructor(files: Record<ResultKind, ResultFile>) {
+  private constructor(work: Work, files: Record<ResultKind, ResultFile>) {
+    this.#work = work;
     this.#files = files;
   }
 
-  /** Goes on in the folder of a batch, which is made if it is not there. */
-  static async open(folder: string): Promise<ResultFiles> {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const before = await readdir(folder);
-    const turns = before.flatMap((name) => /^\w+\.(\d+)\.jsonl$/.exec(name)?.[1] ?? []).map(Number);
-    const turn = Math.max(0, ...turns) + 1;
+  /** Goes on with the work on a batch. */
+  static async open(work: Work): Promise<ResultFiles> {
+    const before = await readdir(work.path);
     const make = async (kind: ResultKind) => {
-      const path = join(folder, `${kind}.${turn}.jsonl`);
-      return { path, handle: await open(path, 'wx', 0o600), bytes: 0 };
+      const name = `${kind}.${randomUUID()}.jsonl`;
+      const path = join(work.path, name);
+      return { name, path, handle: await open(path, 'wx', 0o600), bytes: 0 };
     };
-    const files = new ResultFiles({ output: await make('output'), errors: await make('errors') });
+    const files = new ResultFiles(work, { output: await make('output'), errors: await make('errors') });
     // All of them: a process may have died while it copied, or while it took away what it had copied.
     for (const name of before) {
       const kind = kinds.find((each) => name.startsWith(`${each}.`));
       if (!kind) continue;
-      for await (const { text, isWhole } of linesOf(createReadStream(join(folder, name)), Infinity)) {
+      for await (const { text, isWhole } of linesOf(createReadStream(join(work.path, name)), Infinity)) {
         // The last one may have been written in part.
         const result = text && isWhole ? parseResult(text.toString('utf8')) : undefined;
         if (result) await files.add(kind, result);
       }
     }
     await files.sync();
-    for (const name of before) await rm(join(folder, name), { force: true });
+    for (const name of before) await work.drop(name);
     return files;
   }
 
@@ -153,10 +159,21 @@ export class ResultFiles {
     return this.#writing;
   }
 
-  /** Resolves when what was added is on the disk. */
-  async sync(): Promise<void> {
+  /** Resolves when what was added is saved. Those who ask while a save is under way share the next. */
+  sync(): Promise<void> {
+    this.#nextSave ??= this.#saving
+      .catch(() => undefined) // told to those who asked for it
+      .then(() => {
+        this.#nextSave = undefined;
+        this.#saving = this.#save();
+        return this.#saving;
+      });
+    return this.#nextSave;
+  }
+
+  async #save(): Promise<void> {
     await this.#writing;
-    await Promise.all(kinds.map((kind) => this.#files[kind].handle.datasync()));
+    await Promise.all(kinds.map((kind) => this.#work.save(this.#files[kind].name, this.#files[kind].bytes)));
   }
 
   /** Adds no more. Says where the files are. May be called twice. */

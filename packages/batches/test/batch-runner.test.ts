@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { Files } from '@sluice/files';
+import { FileFolder, Files } from '@sluice/files';
 import { eventually, latch, testRedis, type TestRedis } from '@sluice/testing';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -35,7 +35,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sluice-batches-'));
   now = 1_700_000_000_000;
   const limits = { bytes: 1e9, tenantBytes: 1e9, tenantFiles: 100 };
-  files = new Files({ folder, limits, logger, now: () => now });
+  files = new Files({ store: new FileFolder(folder), limits, logger, now: () => now });
   store = new BatchStore({ connection: redis.client, keyPrefix: redis.prefix });
   batches = new Batches({ store, files, now: () => now });
 });

@@ -1,6 +1,7 @@
 import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { folderWork } from '@sluice/files';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { answered, expired, readResult, ResultFiles } from '../src/result-files.ts';
 
@@ -28,7 +29,7 @@ const anAnswer = (customId: string) =>
 
 describe('the results of a batch', () => {
   it('are lines of two files', async () => {
-    const results = await ResultFiles.open(join(folder, 'deep'));
+    const results = await ResultFiles.open(await folderWork(join(folder, 'deep')));
     await results.add('output', anAnswer('a"b'));
     await results.add('errors', expired('c'));
     const { output, errors } = await results.close();
@@ -48,7 +49,7 @@ describe('the results of a batch', () => {
   });
 
   it('are all that a process needs to go on, but for a line that was written in part', async () => {
-    const first = await ResultFiles.open(folder);
+    const first = await ResultFiles.open(await folderWork(folder));
     await first.add('output', anAnswer('a'));
     await first.add('output', anAnswer('b'));
     await first.add('errors', expired('c'));
@@ -56,7 +57,7 @@ describe('the results of a batch', () => {
     const names = await readdir(folder);
     const output = names.find((name) => name.startsWith('output')) ?? '';
     await appendFile(join(folder, output), anAnswer('d').text.slice(0, -1));
-    const second = await ResultFiles.open(folder);
+    const second = await ResultFiles.open(await folderWork(folder));
     expect([...second.done].toSorted()).toEqual(['a', 'b', 'c']);
     expect(second.counts).toEqual({
       completed: 2,
@@ -66,7 +67,7 @@ describe('the results of a batch', () => {
     });
     // The process before does not know that it has lost the batch.
     await first.add('output', anAnswer('e'));
-    await first.close();
+    await expect(first.close()).rejects.toThrow('ENOENT');
     await second.add('output', anAnswer('d'));
     const { path } = (await second.close()).output;
     const ids = (await readFile(path, 'utf8'))
@@ -78,14 +79,14 @@ describe('the results of a batch', () => {
   });
 
   it('are whole when a process died while it copied those of another one', async () => {
-    const first = await ResultFiles.open(folder);
+    const first = await ResultFiles.open(await folderWork(folder));
     for (const id of ['a', 'b', 'c']) await first.add('output', anAnswer(id));
     await first.close();
     // It had copied one line, and a part of the next.
     const copied = `${anAnswer('a').text}\n${anAnswer('b').text.slice(0, 20)}`;
     await writeFile(join(folder, 'output.2.jsonl'), copied);
     await writeFile(join(folder, 'errors.2.jsonl'), '');
-    const next = await ResultFiles.open(folder);
+    const next = await ResultFiles.open(await folderWork(folder));
     expect([...next.done].toSorted()).toEqual(['a', 'b', 'c']);
     expect(next.counts).toMatchObject({ completed: 3, failed: 0 });
     await next.close();
@@ -93,7 +94,7 @@ describe('the results of a batch', () => {
   });
 
   it('has the answer to a line once', async () => {
-    const results = await ResultFiles.open(folder);
+    const results = await ResultFiles.open(await folderWork(folder));
     await Promise.all([results.add('output', anAnswer('a')), results.add('errors', anAnswer('a'))]);
     expect(results.counts).toMatchObject({ completed: 1, failed: 0 });
     await results.close();

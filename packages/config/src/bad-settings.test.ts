@@ -49,6 +49,23 @@ describe('a bad file', () => {
     ['keys: { name: a }', 'keys: must be a list, not a mapping'],
     ['keys: [5]', 'keys[0]: must be a mapping of settings, not a number'],
     ['limits: { queued: "5" }', 'limits.queued: must be a whole number from 1 to 2000000, not text'],
+    ['files: { bucket: {} }', 'files.bucket.name: is missing; give text'],
+    [
+      'files: { folder: /files, bucket: { name: abc } }',
+      'files.bucket: stands in place of `folder`; remove one of the two',
+    ],
+    [
+      'files: { bucket: { name: abc, accessKeyId: a } }',
+      'files.bucket.secretAccessKey: is missing; give both parts of the access key, or none of them',
+    ],
+    [
+      'files: { bytes: 5368709121, bucket: { name: abc } }',
+      'files.bytes: is more than a bucket takes, which is 5368709120',
+    ],
+    [
+      'files: { bucket: { name: abc, endpoint: "http://host/path" } }',
+      'files.bucket.endpoint: must be an address such as https://storage.example.com, without credentials and path',
+    ],
     [
       'limits: { bodyBytes: 200000000 }',
       'limits.bodyBytesInFlight: is less than twice `bodyBytes` (200000000); make it larger',

@@ -4,10 +4,11 @@ import type { Role } from './environment-variables.ts';
 import type { Explanation } from './explain-issue.ts';
 import { hashKey } from './key-schema.ts';
 import { checkListeners } from './listener-checks.ts';
+import { checkFiles } from './file-checks.ts';
 import { checkServers } from './server-checks.ts';
 import { suggestName } from './nearest-name.ts';
 import { checkDiscovery, checkPressure } from './provider-checks.ts';
-import { breakerDefaults, recoveryDefaults } from './recovery-schema.ts';
+import { checkRecovery } from './recovery-checks.ts';
 import { limitDefaults } from './settings-schema.ts';
 
 const word = z.string().optional().catch(undefined);
@@ -77,6 +78,14 @@ const outlineSchema = z.object({
       })
       .catch({}),
   ),
+  files: z
+    .object({
+      bytes: count,
+      folder: word,
+      bucket: z.object({ accessKeyId: word, secretAccessKey: word }).optional().catch(undefined),
+    })
+    .optional()
+    .catch(undefined),
   limits: z.object({ bodyBytes: count, bodyBytesInFlight: count }).optional().catch(undefined),
   recovery: z
     .object({
@@ -105,7 +114,8 @@ export function crossCheck(data: unknown, role: Role): Explanation[] {
     ...checkKeys(outline),
     ...checkTenants(outline),
     ...checkLimits(outline),
-    ...checkRecovery(outline),
+    ...checkFiles(outline.files ?? {}),
+    ...checkRecovery(outline.recovery ?? {}),
   ];
 }
 
@@ -254,22 +264,6 @@ function checkLimits({ limits = {} }: Outline): Explanation[] {
   if (bodyBytesInFlight >= 2 * bodyBytes) return [];
   const message = `is less than twice \`bodyBytes\` (${bodyBytes}); make it larger`;
   return [{ path: ['limits', 'bodyBytesInFlight'], message }];
-}
-
-function checkRecovery({ recovery = {} }: Outline): Explanation[] {
-  const { lockMs = recoveryDefaults.lockMs, stalledMs = recoveryDefaults.stalledMs } = recovery;
-  const { openMs = breakerDefaults.openMs, longestOpenMs = breakerDefaults.longestOpenMs } =
-    recovery.breaker ?? {};
-  const found: Explanation[] = [];
-  if (stalledMs > lockMs) {
-    const message = 'is longer than `lockMs`; make it shorter, about a third';
-    found.push({ path: ['recovery', 'stalledMs'], message });
-  }
-  if (openMs > longestOpenMs) {
-    const message = 'is longer than `longestOpenMs`; make one of them fit the other';
-    found.push({ path: ['recovery', 'breaker', 'openMs'], message });
-  }
-  return found;
 }
 
 function duplicates(section: string, entries: readonly { id?: string | undefined }[]): Explanation[] {

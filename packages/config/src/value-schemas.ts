@@ -147,6 +147,29 @@ function isPostgresUrl(value: string): boolean {
   return (url.protocol === 'postgres:' || url.protocol === 'postgresql:') && url.hostname !== '';
 }
 
+/** The address of a server that is called by HTTP, without a path of its own. */
+export const serverUrl = z
+  .string()
+  .refine(
+    isServerUrl,
+    'must be an address such as https://storage.example.com, without credentials and path',
+  );
+
+function isServerUrl(value: string): boolean {
+  const url = URL.parse(value);
+  return url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
+}
+
+/** The name of a bucket of S3. */
+export function bucketName() {
+  return z
+    .string()
+    .regex(
+      /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
+      'must be 3 to 63 lower-case letters, digits, dots or hyphens, with a letter or digit at both ends',
+    );
+}
+
 /** Where something listens. */
 export const host = z
   .string()

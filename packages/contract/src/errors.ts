@@ -139,6 +139,12 @@ export const errorCatalogue = {
     status: 403,
     message: 'Files are switched off here: the operator has not set files.enabled.',
   },
+  files_unavailable: {
+    type: 'server_error',
+    status: 503,
+    message: 'Files cannot be reached at the moment. Please try again.',
+    retry: 'later',
+  },
   file_limit_reached: { ...badRequest, message: 'You have as many files as you may: delete some.' },
   batch_limit_reached: { ...badRequest, message: 'You have as many batches as you may.' },
   usage_off: {

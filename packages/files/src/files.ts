@@ -9,8 +9,10 @@ import {
   ServiceError,
 } from '@sluice/contract';
 import type { Logger } from '@sluice/runtime';
-import { type Draft, FileFolder, type Through } from './file-folder.ts';
+import type { Draft, Through } from './drafts.ts';
+import type { FileStore } from './file-store.ts';
 import { isExpired, newFileId, presentFile, type StoredFile } from './stored-file.ts';
+import type { Work } from './work.ts';
 
 export interface FileLimits {
   /** Most bytes of a file. */
@@ -22,7 +24,8 @@ export interface FileLimits {
 }
 
 export interface FilesOptions {
-  folder: string;
+  /** Where they are. */
+  store: FileStore;
   limits: FileLimits;
   logger: Logger;
   /** Milliseconds since 1970; `Date.now` by default. */
@@ -46,9 +49,9 @@ const batchSeconds = 30 * 86_400;
 /** Most bytes of the name of a file. */
 const longestName = 255;
 
-/** The files of tenants, in a folder that every api has. One of another tenant does not exist. */
+/** The files of tenants. One of another tenant does not exist. */
 export class Files {
-  readonly folder: FileFolder;
+  readonly #store: FileStore;
   readonly #options: FilesOptions;
   readonly #now: () => number;
   #timer: NodeJS.Timeout | undefined;
@@ -56,12 +59,12 @@ export class Files {
   constructor(options: FilesOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
-    this.folder = new FileFolder(options.folder);
+    this.#store = options.store;
   }
 
   start(): void {
     const sweep = () =>
-      this.folder
+      this.#store
         .sweep(this.#now())
         .catch((error: unknown) => this.#options.logger.warn({ err: error }, 'files not swept'));
     this.#timer = setInterval(() => void sweep(), sweepEveryMs);
@@ -79,7 +82,7 @@ export class Files {
    */
   async receive(tenant: string, content: Readable): Promise<Draft> {
     const room = await this.#roomOf(tenant);
-    return this.folder.writeDraft(content, bounded(room));
+    return this.#store.write(content, bounded(room));
   }
 
   /** Takes a draft away that is no file. */
@@ -91,7 +94,7 @@ export class Files {
   async keep(
     tenant: string,
     { id = newFileId(), name, purpose, expiresAfterSeconds }: NewFile,
-    { path, bytes }: Draft,
+    draft: Draft,
   ): Promise<FileObject> {
     const createdAt = this.#now();
     const seconds = expiresAfterSeconds ?? (purpose === 'batch' ? batchSeconds : undefined);
@@ -99,17 +102,17 @@ export class Files {
       id,
       name: plainName(name),
       purpose,
-      bytes,
+      bytes: draft.bytes,
       createdAt,
       expiresAt: seconds === undefined ? undefined : createdAt + seconds * 1_000,
     };
-    await this.folder.keep(tenant, file, path);
+    await this.#store.keep(tenant, file, draft);
     return presentFile(file);
   }
 
   async list(tenant: string, { limit, order, after, purpose }: ListFilesQuery): Promise<Page<FileObject>> {
     const now = this.#now();
-    const all = (await this.folder.list(tenant)).filter(
+    const all = (await this.#store.list(tenant)).filter(
       (file) => !isExpired(file, now) && (purpose === undefined || file.purpose === purpose),
     );
     const sign = order === 'asc' ? 1 : -1;
@@ -122,27 +125,41 @@ export class Files {
 
   /** @throws {ServiceError} when the tenant has no such file, or no more. */
   async get(tenant: string, id: string): Promise<FileObject> {
-    const file = await this.folder.find(tenant, id);
-    if (!file || isExpired(file, this.#now())) throw fileNotFound(id);
-    return presentFile(file);
+    return presentFile(await this.#find(tenant, id));
   }
 
   /** @throws {ServiceError} as `get` does. */
   async read(tenant: string, id: string): Promise<{ file: FileObject; content: Readable }> {
-    const file = await this.get(tenant, id);
-    return { file, content: this.folder.read(tenant, id) };
+    const file = await this.#find(tenant, id);
+    return { file: presentFile(file), content: this.#store.read(tenant, file) };
   }
 
   /** @throws {ServiceError} as `get` does. */
   async remove(tenant: string, id: string): Promise<void> {
-    await this.get(tenant, id);
-    await this.folder.remove(tenant, id);
+    await this.#find(tenant, id);
+    await this.#store.remove(tenant, id);
+  }
+
+  /** Goes on with work of this name, whichever process has left it, or begins it. */
+  openWork(name: string): Promise<Work> {
+    return this.#store.openWork(name);
+  }
+
+  /** Takes away work that has been left for two days, unless it is open. */
+  sweepWork(isOpen: (name: string) => boolean): Promise<void> {
+    return this.#store.sweepWork(isOpen, this.#now());
+  }
+
+  async #find(tenant: string, id: string): Promise<StoredFile> {
+    const file = await this.#store.find(tenant, id);
+    if (!file || isExpired(file, this.#now())) throw fileNotFound(id);
+    return file;
   }
 
   /** How many bytes a new file may have. Two that come at once may both have what is left. */
   async #roomOf(tenant: string): Promise<number> {
     const { limits } = this.#options;
-    const all = await this.folder.list(tenant);
+    const all = await this.#store.list(tenant);
     const bytes = all.reduce((sum, file) => sum + file.bytes, 0);
     if (all.length >= limits.tenantFiles || bytes >= limits.tenantBytes) {
       const message = `You have ${all.length} files of ${bytes} bytes, which is as much as you may: delete some.`;

@@ -1,8 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { eventually } from '@sluice/testing';
-import OpenAI, { toFile } from 'openai';
+import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ended, lineOf, resultsIn, started } from './batch-client.ts';
 import { type Service, startService } from './service.ts';
 
 let service: Service;
@@ -14,6 +15,7 @@ beforeAll(async () => {
     apis: 2,
     workers: 2,
     settings: {
+      recovery: { lockMs: 3_000, stalledMs: 500 },
       files: { enabled: true, batchLines: 20 },
       keys: Object.entries(keys).map(([name, key]) => ({ name, key })),
       providers: [{ id: 'simulator', type: 'simulator' }],
@@ -28,44 +30,6 @@ afterAll(() => service?.stop());
 
 function clientOf(team: keyof typeof keys, api = 0): OpenAI {
   return new OpenAI({ apiKey: keys[team], baseURL: `${service.apiUrls[api]}/v1`, maxRetries: 5 });
-}
-
-type Endpoint = OpenAI.BatchCreateParams['endpoint'];
-
-const lineOf = (customId: string, body: object, endpoint: Endpoint = '/v1/responses') =>
-  JSON.stringify({ custom_id: customId, method: 'POST', url: endpoint, body });
-
-async function started(
-  client: OpenAI,
-  lines: readonly string[],
-  more: Partial<OpenAI.BatchCreateParams> = {},
-): Promise<OpenAI.Batch> {
-  const file = await toFile(Buffer.from(`${lines.join('\n')}\n`), 'in.jsonl');
-  const { id } = await client.files.create({ file, purpose: 'batch' });
-  const asked = { input_file_id: id, endpoint: '/v1/responses', completion_window: '24h' } as const;
-  return client.batches.create({ ...asked, ...more });
-}
-
-async function ended(client: OpenAI, { id }: OpenAI.Batch): Promise<OpenAI.Batch> {
-  return eventually(async () => {
-    const batch = await client.batches.retrieve(id);
-    return ['completed', 'failed', 'cancelled', 'expired'].includes(batch.status) && batch;
-  });
-}
-
-interface Result {
-  custom_id: string;
-  response: { status_code: number; body: Record<string, unknown> } | null;
-  error: { code: string } | null;
-}
-
-async function resultsIn(client: OpenAI, fileId: string | null | undefined): Promise<Result[]> {
-  if (!fileId) return [];
-  const text = await (await client.files.content(fileId)).text();
-  return text
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Result);
 }
 
 describe('batches, by the official client', () => {

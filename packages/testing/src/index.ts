@@ -10,6 +10,7 @@ export type { FakeOtlpReceiver, ReceivedSpan } from './fake-otlp-receiver.ts';
 export { startFakeUpstream } from './fake-upstream.ts';
 export type { FakeUpstream, UpstreamHandler } from './fake-upstream.ts';
 export { freePort } from './free-ports.ts';
+export { hasBucketServer, type LocalBucket, startLocalBucket } from './local-bucket.ts';
 export { startLocalCluster, type LocalCluster } from './local-cluster.ts';
 export { costAgainstParsing } from './cost-against-parsing.ts';
 export { hasPostgres, type LocalPostgres, startLocalPostgres } from './local-postgres.ts';

@@ -21,7 +21,7 @@ export interface BatchesContext {
 /** A body here has a few names, and metadata. */
 const mostBytes = 64 * 1024;
 
-const readErrors = [...anyErrors, 'files_off'] as const satisfies ErrorCode[];
+const readErrors = [...anyErrors, 'files_off', 'files_unavailable'] as const satisfies ErrorCode[];
 const params = responseParamsSchema;
 const example = {
   input_file_id: 'file-abc',

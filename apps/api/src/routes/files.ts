@@ -23,7 +23,7 @@ export interface FilesContext {
 /** Most bytes of a file of a batch. */
 const batchBytes = 200 * 1024 * 1024;
 
-const readErrors = [...anyErrors, 'files_off'] as const satisfies ErrorCode[];
+const readErrors = [...anyErrors, 'files_off', 'files_unavailable'] as const satisfies ErrorCode[];
 const params = responseParamsSchema;
 
 export function filesOf({ files }: FilesContext): Files {

@@ -19,7 +19,7 @@ export interface MessageBatchesContext {
   json: JsonReader;
 }
 
-const readErrors = [...anyErrors, 'files_off'] as const satisfies ErrorCode[];
+const readErrors = [...anyErrors, 'files_off', 'files_unavailable'] as const satisfies ErrorCode[];
 const params = responseParamsSchema;
 const protocol = messagesProtocol;
 

@@ -53,6 +53,7 @@ export const creationErrors = [
   'idempotency_mismatch',
   'idempotency_result_gone',
   'insufficient_quota',
+  'files_unavailable',
   ...failureErrors,
 ] as const satisfies ErrorCode[];
 

@@ -3,6 +3,7 @@ import { type Environment, loadSettings } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { findRunningService } from '../running-service.ts';
+import { checkFiles } from './check-files.ts';
 import { checkKeys } from './check-keys.ts';
 import { checkRedis } from './check-redis.ts';
 import { checkUpstreams } from './check-upstreams.ts';
@@ -11,7 +12,7 @@ import { type Finding, good } from './finding.ts';
 export const doctorUsage = `Usage: sluice doctor [flags]
 
 Checks everything that the service needs, changes nothing, and says what to correct: Node, the settings, Redis (version, role,
-eviction, log on disk, memory, latency, clock), the API keys, and whether each upstream answers. Ends with 1 when
+eviction, log on disk, memory, latency, clock), the API keys, where files are, and whether each upstream answers. Ends with 1 when
 something is bad.
 
   --config FILE   the settings file [SLUICE_CONFIG, ./sluice.yaml]
@@ -54,6 +55,7 @@ export async function runDoctor(
   const findings = [
     ...before,
     ...tell(redisUrl === undefined || isAway ? [] : await checkKeys({ ...settings, redisUrl })),
+    ...tell(await checkFiles(settings)),
     ...tell(await checkUpstreams(settings)),
   ];
   const count = (verdict: Finding['verdict']) => findings.filter((each) => each.verdict === verdict).length;

@@ -1,0 +1,158 @@
+import { createReadStream } from 'node:fs';
+import type { S3Client } from '@aws-sdk/client-s3';
+import { ServiceError } from '@sluice/contract';
+import { type Logger, throttledWarning } from '@sluice/runtime';
+
+/** A bucket of S3, or of a server that speaks its protocol. */
+export interface BucketOptions {
+  name: string;
+  /** The address of a server; that of AWS in the region by default. */
+  endpoint?: string;
+  region: string;
+  /** Credentials; by default those that the SDK of AWS finds in the environment or in the machine. */
+  accessKeyId?: string;
+  secretAccessKey?: string;
+  /** Whether the bucket stands in the path of a URL, and not in the name of its host. */
+  pathStyle: boolean;
+}
+
+export interface BucketObject {
+  key: string;
+  bytes: number;
+  /** Milliseconds since 1970, by the clock of the bucket. */
+  changedAt: number;
+}
+
+/** The times within which a bucket is to take a connection, and to answer, in milliseconds. */
+const connectMs = 5_000;
+const answerMs = 60_000;
+
+/** How many calls a process has under way. More of them wait. */
+const callsAtOnce = 50;
+
+/** How often an object is written that did not arrive. The SDK repeats whatever else it can. */
+const tries = 3;
+
+/**
+ * The five operations of S3 that files need. Each of them rejects with `files_unavailable` when the bucket does not answer or refuses it,
+ * and logs why.
+ */
+export class BucketClient {
+  readonly #options: BucketOptions;
+  readonly #warn: (error: unknown) => void;
+  #opened: ReturnType<typeof openClient> | undefined;
+
+  constructor(options: BucketOptions, logger: Logger) {
+    this.#options = options;
+    this.#warn = throttledWarning(logger, 'the bucket of files does not answer as it should').warn;
+  }
+
+  /** The objects whose keys begin so, in the order of their keys. */
+  async *list(prefix: string): AsyncGenerator<BucketObject> {
+    let from: string | undefined;
+    do {
+      const page = await this.#ask(({ sdk, client }) =>
+        client.send(
+          new sdk.ListObjectsV2Command({
+            Bucket: this.#options.name,
+            Prefix: prefix,
+            ContinuationToken: from,
+          }),
+        ),
+      );
+      for (const { Key: key, Size: bytes = 0, LastModified: changed } of page.Contents ?? []) {
+        if (key !== undefined) yield { key, bytes, changedAt: changed?.getTime() ?? 0 };
+      }
+      from = page.IsTruncated ? page.NextContinuationToken : undefined;
+    } while (from !== undefined);
+  }
+
+  /** Writes some bytes of a file of this machine as an object, which is there as a whole or not at all. */
+  async put(key: string, path: string, { from, to }: { from: number; to: number }): Promise<void> {
+    for (let left = tries - 1; ; left -= 1) {
+      try {
+        // A stream is read once, so each try needs its own.
+        await this.#ask(({ sdk, client }) =>
+          client.send(
+            new sdk.PutObjectCommand({
+              Bucket: this.#options.name,
+              Key: key,
+              Body: to > from ? createReadStream(path, { start: from, end: to - 1 }) : '',
+              ContentLength: to - from,
+            }),
+          ),
+        );
+        return;
+      } catch (error) {
+        if (left === 0) throw error;
+      }
+    }
+  }
+
+  /** Some bytes of an object. */
+  async get(key: string, { from, to }: { from: number; to: number }): Promise<Uint8Array> {
+    return this.#ask(async ({ sdk, client }) => {
+      const asked = { Bucket: this.#options.name, Key: key, Range: `bytes=${from}-${to - 1}` };
+      const { Body: body } = await client.send(new sdk.GetObjectCommand(asked));
+      if (!body) throw new Error(`An object without a body: ${key}`);
+      return body.transformToByteArray();
+    });
+  }
+
+  /** Takes an object away. One that is not there is none to take away. */
+  async remove(key: string): Promise<void> {
+    await this.#ask(({ sdk, client }) =>
+      client.send(new sdk.DeleteObjectCommand({ Bucket: this.#options.name, Key: key })),
+    );
+  }
+
+  /** Takes away all objects whose keys begin so. */
+  async removeAll(prefix: string): Promise<void> {
+    for await (const { key } of this.list(prefix)) await this.remove(key);
+  }
+
+  async #ask<Answer>(call: (opened: OpenedClient) => Promise<Answer>): Promise<Answer> {
+    try {
+      this.#opened ??= openClient(this.#options);
+      return await call(await this.#opened);
+    } catch (error) {
+      this.#warn(error);
+      throw new ServiceError('files_unavailable', { cause: error });
+    }
+  }
+}
+
+interface OpenedClient {
+  sdk: typeof import('@aws-sdk/client-s3');
+  client: S3Client;
+}
+
+/** Loads the SDK when the bucket is used first, so that a service without one never pays for it. */
+async function openClient({
+  endpoint,
+  region,
+  accessKeyId,
+  secretAccessKey,
+  pathStyle,
+}: BucketOptions): Promise<OpenedClient> {
+  const sdk = await import('@aws-sdk/client-s3');
+  const agent = { keepAlive: true, maxSockets: callsAtOnce };
+  const client = new sdk.S3Client({
+    region,
+    ...(endpoint !== undefined && { endpoint }),
+    ...(accessKeyId !== undefined &&
+      secretAccessKey !== undefined && { credentials: { accessKeyId, secretAccessKey } }),
+    forcePathStyle: pathStyle,
+    // Servers other than that of AWS do not all know the newer checksums.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: connectMs,
+      requestTimeout: answerMs,
+      throwOnRequestTimeout: true,
+      httpAgent: agent,
+      httpsAgent: agent,
+    },
+  });
+  return { sdk, client };
+}

@@ -1,0 +1,48 @@
+import { createWriteStream } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { Work } from '../work.ts';
+import type { BucketClient, BucketObject } from './bucket-client.ts';
+import type { BucketKeys } from './bucket-keys.ts';
+import { readObject } from './read-object.ts';
+
+/**
+ * Opens work in a folder of this machine, whose files are saved piece by piece as objects, and fetches what was saved of it. Each file must have a
+ * name that no other process gives to one.
+ */
+export async function openBucketWork(
+  name: string,
+  path: string,
+  { client, keys }: { client: BucketClient; keys: BucketKeys },
+): Promise<Work> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  for await (const piece of client.list(keys.ofWork(name))) await fetchPiece(piece, path, client);
+  /** How many bytes of each file are saved. */
+  const saved = new Map<string, number>();
+  const removeFolder = () => rm(path, { recursive: true, force: true });
+  return {
+    path,
+    async save(file, bytes) {
+      const from = saved.get(file) ?? 0;
+      if (bytes <= from) return;
+      await client.put(keys.ofPiece(name, file, from), join(path, file), { from, to: bytes });
+      saved.set(file, bytes);
+    },
+    async drop(file) {
+      await client.removeAll(`${keys.ofWork(name)}${file}/`);
+      await rm(join(path, file), { force: true });
+    },
+    leave: removeFolder,
+    async remove() {
+      await client.removeAll(keys.ofWork(name));
+      await removeFolder();
+    },
+  };
+}
+
+/** Adds a piece to its file. Pieces come in their order. */
+async function fetchPiece(piece: BucketObject, path: string, client: BucketClient): Promise<void> {
+  const file = join(path, basename(dirname(piece.key)));
+  await pipeline(readObject(client, piece), createWriteStream(file, { flags: 'a', mode: 0o600 }));
+}

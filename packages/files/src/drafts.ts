@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { orNone } from './absent.ts';
+
+/** How long something half made may lie before it is swept away, in milliseconds: nobody writes for that long. */
+export const halfMadeMs = 48 * 3_600_000;
+
+/** Content that is on the disk and not a file yet. */
+export interface Draft {
+  path: string;
+  bytes: number;
+}
+
+/** Passes content on, or ends it by an error. */
+export type Through = (source: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
+
+/** The folder of what is half made. What a process leaves that dies is swept away. */
+export class Drafts {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** A place for something new, at which nothing is. */
+  async place(): Promise<string> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    return join(this.#folder, randomUUID());
+  }
+
+  /** Writes content until it is on the disk. Rejects, and leaves nothing, when the content does. */
+  async write(content: Readable, through: Through): Promise<Draft> {
+    const path = await this.place();
+    try {
+      const written = createWriteStream(path, { mode: 0o600, flush: true });
+      await pipeline(content, through, written);
+      return { path, bytes: written.bytesWritten };
+    } catch (error) {
+      await rm(path, { force: true });
+      throw error;
+    }
+  }
+
+  async sweep(now: number): Promise<void> {
+    await sweepFolder(this.#folder, now);
+  }
+}
+
+/** Takes away what has not changed in a folder for a long time, unless it `isKept`. */
+export async function sweepFolder(
+  folder: string,
+  now: number,
+  isKept: (name: string) => boolean | Promise<boolean> = () => false,
+): Promise<void> {
+  for (const name of (await readdir(folder).catch(orNone)) ?? []) {
+    const path = join(folder, name);
+    const { mtimeMs = now } = (await stat(path).catch(orNone)) ?? {};
+    if (now - mtimeMs > halfMadeMs && !(await isKept(name))) await rm(path, { recursive: true, force: true });
+  }
+}
