@@ -183,9 +183,11 @@ export function makeApiParts({
     onError: (error) => logger.warn({ err: loggedError(error) }, 'JSON thread ended'),
   });
   const files = openFiles(settings, logger);
+  const webhooks = openEndpoints(settings.webhooks, { connection: commands, keyPrefix });
   const responses = new Responses({
     settings,
     files,
+    webhooks,
     live,
     store,
     json: bodies.reader,
@@ -264,7 +266,7 @@ export function makeApiParts({
     bodyBudget,
     sockets,
     operator,
-    webhooks: openEndpoints(settings.webhooks, { connection: commands, keyPrefix }),
+    webhooks,
     usage: settings.usage.enabled
       ? new ApiUsage({ settings, wired, keys: keyNames(() => tenants.known), logger })
       : undefined,

@@ -76,7 +76,14 @@ export class WorkerWebhooks {
 }
 
 /** Undefined for an end of which no endpoint is told: somebody waited for the response and knows. */
-function endedResponse({ id, tenant, status, background, endedAt }: EndFact): Happening | undefined {
+function endedResponse({
+  id,
+  tenant,
+  status,
+  background,
+  endedAt,
+  webhookUrl: url,
+}: EndFact): Happening | undefined {
   const type = webhookEventTypes.find((each) => each === `response.${status}`);
-  return background && type ? { id, tenant, type, at: endedAt } : undefined;
+  return background && type ? { id, tenant, type, at: endedAt, url } : undefined;
 }

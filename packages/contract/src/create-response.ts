@@ -154,6 +154,8 @@ export const createResponseSchema = z.object({
   conversation: z.union([z.string().max(256), z.object({ id: z.string().max(256) })]).optional(),
   store: z.boolean().optional(),
   background: z.boolean().optional(),
+  // An addition of this service: an address that is told of the end, in place of that of the tenant's endpoint at the same origin.
+  webhook_url: z.string().min(1).max(2048).optional(),
   metadata: metadataSchema.optional(),
   include: z.array(z.enum(includeValues)).max(64).optional(),
   truncation: z.enum(['auto', 'disabled']).optional(),

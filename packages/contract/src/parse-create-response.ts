@@ -76,8 +76,16 @@ function checkMembersTogether(request: CreateResponse, mayBeEmpty: boolean): voi
   if (!mayBeEmpty && request.input.length === 0 && request.previous_response_id === undefined) {
     throw new ServiceError('empty_array', { param: 'input' });
   }
+  checkWebhookUrl(request);
   checkTools(request);
   checkToolChoice(request);
+}
+
+/** Whoever waits for a response knows its end. */
+function checkWebhookUrl({ webhook_url: url, background }: CreateResponse): void {
+  if (url === undefined || background === true) return;
+  const message = "'webhook_url' is for a response in the background: set 'background' to true.";
+  throw new ServiceError('invalid_value', message, { param: 'webhook_url' });
 }
 
 /** Refuses members that exclude one another, and those of features that are not built. */

@@ -104,6 +104,42 @@ describe('webhooks, by the official client', () => {
     );
   });
 
+  it('tell the address that a request names, at the origin of an endpoint and signed by its secret', async () => {
+    const { id, signing_secret: secret } = await anEndpoint('/origin', ['response.completed']);
+    answers.set('/jobs/2', [410]);
+    const ask = (webhook_url: string, more: object = {}) =>
+      client.responses.create({ ...inBackground, ...more, webhook_url } as typeof inBackground);
+    const named = await ask(urlOf('/jobs/1?a=b'));
+    await ask(urlOf('/jobs/2'));
+    const failing = await ask(urlOf('/jobs/3'), { input: 'Hi [[sluice: fail=model_error]]' });
+    await eventually(() => ['/jobs/1?a=b', '/jobs/2', '/jobs/3'].every((path) => at(path).length === 1));
+    const [first] = at('/jobs/1?a=b');
+    const event = await client.webhooks.unwrap(first?.body ?? '', first?.headers ?? {}, secret);
+    expect(event).toMatchObject({ type: 'response.completed', data: { id: named.id } });
+    expect(JSON.parse(at('/jobs/3')[0]?.body ?? '')).toMatchObject({
+      type: 'response.failed', // of which the endpoint itself wants to know nothing
+      data: { id: failing.id },
+    });
+    // A 410 of one address switches nothing off.
+    const { id: next } = await client.responses.create(inBackground);
+    await eventually(() => at('/origin').length === 1);
+    expect(JSON.parse(at('/origin')[0]?.body ?? '')).toMatchObject({ data: { id: next } });
+    expect(JSON.stringify(await client.responses.retrieve(named.id))).not.toContain('/jobs/');
+    await client.webhooks.delete(id);
+  });
+
+  it.each([
+    ['http://127.0.0.1:1/jobs', {}, 'one of your webhook endpoints'],
+    ['ftp://127.0.0.1/jobs', {}, 'https'],
+    ['jobs', {}, 'absolute'],
+    ['http://user@127.0.0.1/jobs', {}, 'user'],
+    ['http://127.0.0.1:1/jobs', { background: false }, 'background'],
+  ])('refuse %s as the address of one response', async (webhook_url, more, reason) => {
+    await expect(
+      client.responses.create({ ...inBackground, ...more, webhook_url } as typeof inBackground),
+    ).rejects.toMatchObject({ status: 400, param: 'webhook_url', message: expect.stringContaining(reason) });
+  });
+
   it('tell once that most of a budget is used up', async () => {
     const spender = clientOf(0, spenderKey);
     await spender.webhooks.create({

@@ -9,6 +9,8 @@ export interface Delivery {
   tenant: string;
   endpointId: string;
   event: WebhookEvent;
+  /** The address, in place of that of the endpoint; absent for that. */
+  url?: string | undefined;
   /** Since when it is to be delivered, in milliseconds since 1970. */
   since: number;
 }
@@ -23,6 +25,8 @@ export interface Happening {
   at: number;
   /** Its id alone by default. */
   data?: WebhookEvent['data'];
+  /** An address at the origin of an endpoint of the tenant, which is told in place of that endpoint's own. */
+  url?: string | undefined;
 }
 
 /** Its event. The same happening makes the same event, however often it is told. */

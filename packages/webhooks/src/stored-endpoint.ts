@@ -40,6 +40,16 @@ export function wants({ eventTypes, disabledAt }: StoredEndpoint, type: WebhookE
   return disabledAt === undefined && eventTypes.includes(type);
 }
 
+/** The newest of endpoints that is enabled and at the origin of a URL: its secret signs what is sent there. */
+export function endpointAt(endpoints: readonly KnownEndpoint[], url: string): KnownEndpoint | undefined {
+  return endpoints.find(({ endpoint }) => endpoint.disabledAt === undefined && hasOrigin(endpoint, url));
+}
+
+/** Whether a URL is at the scheme, host and port of an endpoint. */
+export function hasOrigin(endpoint: StoredEndpoint, url: string): boolean {
+  return URL.parse(endpoint.url)?.origin === URL.parse(url)?.origin;
+}
+
 /** The secrets that sign at a moment, in milliseconds since 1970. */
 export function secretsAt({ secret, oldSecret }: StoredEndpoint, now: number): string[] {
   return oldSecret && oldSecret.until > now ? [secret, oldSecret.secret] : [secret];

@@ -18,7 +18,7 @@ import { checkEndpointUrl } from './endpoint-url.ts';
 import { guardedDispatcher } from './guarded-dispatcher.ts';
 import { sendEvent } from './send-event.ts';
 import { newSecret } from './signature.ts';
-import { presentEndpoint, secretsAt, type StoredEndpoint } from './stored-endpoint.ts';
+import { endpointAt, presentEndpoint, secretsAt, type StoredEndpoint } from './stored-endpoint.ts';
 import { isTaken } from './webhook-sender.ts';
 
 /** How long a secret that was replaced signs on, if its owner wants that, in milliseconds: a day. */
@@ -176,6 +176,19 @@ export class WebhookEndpoints {
     } finally {
       this.#trying.delete(tenant);
     }
+  }
+
+  /**
+   * Checks an address that a request names for news of one response.
+   *
+   * @throws {ServiceError} `invalid_value` for `webhook_url`, unless the tenant has an endpoint at the same origin.
+   */
+  async checkUrlOfRequest(tenant: string, url: string): Promise<void> {
+    const param = 'webhook_url';
+    checkEndpointUrl(url, this.#options, param);
+    if (endpointAt(await this.#store.list(tenant), url)) return;
+    const message = `'${param}' must have the scheme, host and port of one of your webhook endpoints, whose secret signs: make one first.`;
+    throw new ServiceError('invalid_value', message, { param });
   }
 
   async #try(tenant: string, endpoint: StoredEndpoint, type: WebhookEventType): Promise<number> {

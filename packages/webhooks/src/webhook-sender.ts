@@ -8,7 +8,14 @@ import { EndpointStore } from './endpoint-store.ts';
 import { checkEndpointUrl } from './endpoint-url.ts';
 import { OpenDeliveries } from './open-deliveries.ts';
 import { type Answer, sendEvent } from './send-event.ts';
-import { type KnownEndpoint, secretsAt, type StoredEndpoint, wants } from './stored-endpoint.ts';
+import {
+  endpointAt,
+  hasOrigin,
+  type KnownEndpoint,
+  secretsAt,
+  type StoredEndpoint,
+  wants,
+} from './stored-endpoint.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -140,14 +147,21 @@ export class WebhookSender {
       const endpoints = known.get(tenant) ?? (await this.#endpoints.list(tenant));
       known.set(tenant, endpoints);
       const event = eventOf(happening);
+      const { url } = happening;
+      const named = url === undefined ? undefined : endpointAt(endpoints, url);
       for (const { id: endpointId, endpoint } of endpoints) {
-        if (!wants(endpoint, event.type)) continue;
-        const id = deliveryId(event, endpointId);
-        const hasRoom = await this.#open.enter(endpointId, id);
-        if (hasRoom) await this.#queue.add(id, { tenant, endpointId, event, since: this.#now() });
-        else this.#full(new Error(`Endpoint ${endpointId} has ${mostOpen} deliveries that have not ended`));
+        const isNamed = endpointId === named?.id;
+        if (!isNamed && !wants(endpoint, event.type)) continue;
+        await this.#add({ tenant, endpointId, event, since: this.#now(), ...(isNamed && { url }) });
       }
     }
+  }
+
+  async #add(delivery: Delivery): Promise<void> {
+    const { endpointId, event } = delivery;
+    const id = deliveryId(event, endpointId);
+    if (await this.#open.enter(endpointId, id)) await this.#queue.add(id, delivery);
+    else this.#full(new Error(`Endpoint ${endpointId} has ${mostOpen} deliveries that have not ended`));
   }
 
   async #try(delivery: Delivery, id: string, failedTries: number): Promise<Verdict> {
@@ -168,11 +182,13 @@ export class WebhookSender {
   }
 
   async #verdictOf(delivery: Delivery, id: string, failedTries: number): Promise<Verdict> {
-    const { tenant, endpointId, since } = delivery;
+    const { tenant, endpointId, since, url } = delivery;
     const known = await this.#endpoints.get(tenant, endpointId);
     if (!known) return { kind: 'given_up', note: 'the endpoint was removed' };
     if (known.endpoint.disabledAt !== undefined)
       return { kind: 'given_up', note: 'the endpoint is disabled' };
+    if (url !== undefined && !hasOrigin(known.endpoint, url))
+      return { kind: 'given_up', note: 'the endpoint has another origin now' };
     if (failedTries > 0 && this.#now() > since + deliverForMs) {
       return { kind: 'given_up', note: 'not delivered within three days' };
     }
@@ -190,6 +206,7 @@ export class WebhookSender {
       return { kind: 'failed', note: answer.fault };
     }
     if (isTaken(answer.status)) return { kind: 'delivered', note: `answered ${answer.status}` };
+    if (answer.status === 410 && url !== undefined) return { kind: 'given_up', note: 'answered 410' };
     if (answer.status === 410) {
       await this.#endpoints.change(tenant, endpointId, (endpoint) => ({
         ...endpoint,
@@ -204,17 +221,17 @@ export class WebhookSender {
     };
   }
 
-  async #send(endpoint: StoredEndpoint, { event }: Delivery): Promise<Answer> {
+  async #send(endpoint: StoredEndpoint, { event, url = endpoint.url }: Delivery): Promise<Answer> {
     const { allowPrivate } = this.#options;
     try {
-      checkEndpointUrl(endpoint.url, { allowPrivate });
+      checkEndpointUrl(url, { allowPrivate });
     } catch {
       return { fault: 'the address is not allowed here' };
     }
     const now = this.#now();
     return sendEvent(
       {
-        url: endpoint.url,
+        url,
         id: event.id,
         timestamp: Math.floor(now / 1000),
         body: JSON.stringify(event),

@@ -5,6 +5,7 @@ import type { CallerStore } from '@sluice/response-store';
 import type { Logger, Telemetry } from '@sluice/runtime';
 import type { ContentSealer } from '@sluice/response-store/sealed-content';
 import type { LiveSettings } from '@sluice/tenants';
+import type { WebhookEndpoints } from '@sluice/webhooks';
 import type { JsonReader } from '../bodies/json-reader.ts';
 
 /** The parts that everything works with that handles responses in an api process. */
@@ -19,6 +20,8 @@ export interface ResponsesDependencies {
   queue: Pick<ResponseQueue, 'ahead' | 'defer' | 'departures' | 'enqueue' | 'order' | 'remove'>;
   /** Undefined where files are switched off. */
   files?: Pick<Files, 'get' | 'read'> | undefined;
+  /** Undefined where webhooks are switched off. */
+  webhooks?: Pick<WebhookEndpoints, 'checkUrlOfRequest'> | undefined;
   /** The sealer of a tenant's content. */
   sealerOf: (tenant: string) => ContentSealer;
   /** How full the memory of Redis is, in per cent. */

@@ -1,5 +1,5 @@
 import type { ModelSettings } from '@sluice/config';
-import { type Response, responseFor } from '@sluice/contract';
+import { type Response, responseFor, ServiceError } from '@sluice/contract';
 import type { PreparedRequest } from '@sluice/response-store';
 import type { Caller } from './caller.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
@@ -43,7 +43,9 @@ export class RequestChecks {
   /** @throws {ServiceError} for the first thing that is wrong. */
   async prepare(caller: Caller, { pending, reserve, context }: UncheckedRequest): Promise<CheckedRequest> {
     const { key } = caller;
-    const model = this.#models.find(pending.request.model, key);
+    const { model: modelId, webhook_url: url } = pending.request;
+    const model = this.#models.find(modelId, key);
+    if (url !== undefined) await this.#checkWebhookUrl(key.name, url);
     let prepared = await this.#references.resolve(pending.take(), key.name, reserve);
     if (context) {
       reserve(context.items.length);
@@ -51,6 +53,12 @@ export class RequestChecks {
     }
     checkTokens(prepared, model, key);
     return { model, prepared };
+  }
+
+  async #checkWebhookUrl(tenant: string, url: string): Promise<void> {
+    const { webhooks } = this.#dependencies;
+    if (!webhooks) throw new ServiceError('webhooks_off', { param: 'webhook_url' });
+    await webhooks.checkUrlOfRequest(tenant, url);
   }
 
   /**

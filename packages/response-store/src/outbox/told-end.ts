@@ -23,17 +23,20 @@ export interface ToldEnd {
   uncounted?: number | undefined;
   /** The code of the error with which it failed. */
   code?: string | undefined;
+  /** The address that its request names for news of its end; absent without one. */
+  webhookUrl?: string | undefined;
 }
 
 /** The request of a response, as far as the outbox tells of it. */
 export interface ToldRequest {
   model: string;
   metadata?: Readonly<Record<string, string>> | null | undefined;
+  webhook_url?: string | undefined;
 }
 
 /** `label` is the name of the member of the metadata. */
 export function printTold({
-  request: { model, metadata },
+  request: { model, metadata, webhook_url: webhookUrl },
   label,
   end: { usage, error },
   uncounted,
@@ -57,6 +60,7 @@ export function printTold({
       : undefined,
     uncounted,
     code: error?.code,
+    webhookUrl,
   };
   return JSON.stringify(told);
 }
