@@ -274,7 +274,7 @@ export function makeApiParts({
     batches:
       files &&
       new ApiBatches({
-        ...{ settings, wired, files, responses, live, bodyBudget, logger },
+        ...{ settings, wired, files, queue, responses, live, bodyBudget, logger },
         json: bodies.reader,
       }),
     stats,

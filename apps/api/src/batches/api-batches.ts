@@ -2,13 +2,17 @@ import { Batches, BatchRunner, BatchStore, type ParsedLine, type ReadLine } from
 import type { Settings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import type { Files } from '@sluice/files';
+import { queueName, type ResponseQueue } from '@sluice/queue';
 import { type CallerStore, defaultCell, tellOfBatch } from '@sluice/response-store';
 import { type ApiClients, outboxWriting, type Wired } from '@sluice/wiring';
 import { MessageBatches } from './message-batches.ts';
 import { ApiLineServer, type ApiLineServerOptions } from './api-line-server.ts';
+import { queueCapacity } from './queue-capacity.ts';
+import { Slack } from './slack.ts';
 
-export interface ApiBatchesOptions extends ApiLineServerOptions {
-  settings: Pick<Settings, 'files' | 'recovery' | 'webhooks' | 'usage'>;
+export interface ApiBatchesOptions extends Omit<ApiLineServerOptions, 'slack'> {
+  settings: Pick<Settings, 'files' | 'recovery' | 'webhooks' | 'usage' | 'models' | 'workerConcurrency'>;
+  queue: Pick<ResponseQueue, 'depth'>;
   wired: Wired<ApiClients, CallerStore>;
   files: Files;
 }
@@ -18,8 +22,9 @@ export class ApiBatches {
   readonly batches: Batches;
   readonly messageBatches: MessageBatches;
   readonly #runner: BatchRunner;
+  readonly #slack: Slack;
 
-  constructor({ settings, wired, files, ...serving }: ApiBatchesOptions) {
+  constructor({ settings, wired, files, queue, ...serving }: ApiBatchesOptions) {
     const { commands: connection } = wired.clients;
     const { keyPrefix } = wired;
     const store = new BatchStore({ connection, keyPrefix });
@@ -27,12 +32,20 @@ export class ApiBatches {
     const outbox = outboxWriting(settings);
     this.batches = new Batches({ store, files, now });
     this.messageBatches = new MessageBatches({ store, files, now });
+    this.#slack = new Slack({
+      capacityOf: queueCapacity({ settings, connection, keyPrefix, now }),
+      openIn: async (name) => {
+        const { waiting, active } = await queue.depth(queueName(name));
+        return waiting + active;
+      },
+      logger: serving.logger,
+    });
     this.#runner = new BatchRunner({
       connection,
       keyPrefix,
       store,
       files,
-      server: new ApiLineServer(serving),
+      server: new ApiLineServer({ ...serving, slack: this.#slack }),
       readLine: (...line) => readLine(serving.json, ...line),
       logger: serving.logger,
       onEnd: async (name, { status, at }) => {
@@ -50,8 +63,9 @@ export class ApiBatches {
   }
 
   /** Leaves what runs to another api. */
-  stop(): Promise<void> {
-    return this.#runner.stop();
+  async stop(): Promise<void> {
+    this.#slack.stop();
+    await this.#runner.stop();
   }
 }
 

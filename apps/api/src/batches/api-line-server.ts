@@ -20,12 +20,14 @@ import { type Caller, CallerPresence } from '../responses/caller.ts';
 import { PendingRequest } from '../responses/pending-request.ts';
 import type { Responses } from '../responses/responses.ts';
 import { answerOfLine, formOf, refusedLine } from './line-answer.ts';
+import type { Slack } from './slack.ts';
 
 export interface ApiLineServerOptions {
   responses: Responses;
   json: JsonReader;
   live: Pick<LiveSettings, 'keys'>;
   bodyBudget: BodyBudget;
+  slack: Slack;
   logger: Logger;
 }
 
@@ -93,38 +95,54 @@ export class ApiLineServer implements LineServer {
     if (leaving.aborted) onLeaving();
     const caller = this.#callerOf(owner, requestId, presence);
     let onEnding: (() => void) | undefined;
-    try {
-      const { responseId, prepared } = await this.#accept(caller, owner, request);
+    const onAccepted = (responseId: string) => {
       onEnding = () => void responses.cancel(caller, responseId).catch(() => undefined); // its end says so
       ending.addEventListener('abort', onEnding, { once: true });
       if (ending.aborted) onEnding();
-      const answer = await responses.atItsEnd(caller, responseId);
-      if (!answer) throw new LineLeft();
-      return await this.#answer(answer, { caller, request, prepared });
+    };
+    try {
+      const { embedding, message, ...prepared } = await this.#prepared(owner, request);
+      const { queue } = responses.directory.find(prepared.request.model, caller.key);
+      const leave = await this.#options.slack.enter(queue, AbortSignal.any([leaving, ending]));
+      try {
+        const answer = await this.#answered(caller, request, { prepared, onAccepted });
+        return await this.#answer(answer, { caller, request, prepared: { embedding, message } });
+      } finally {
+        leave();
+      }
     } finally {
       leaving.removeEventListener('abort', onLeaving);
       if (onEnding) ending.removeEventListener('abort', onEnding);
     }
   }
 
-  async #accept(
+  /** The response of a line once it has ended. */
+  async #answered(
     caller: Caller,
-    owner: BatchOwner,
-    { endpoint, body, idempotencyKey }: LineRequest,
-  ): Promise<{ responseId: string; prepared: Delivery }> {
-    const { embedding, message, ...prepared } = await this.#prepared(owner, { endpoint, body });
+    { idempotencyKey }: LineRequest,
+    {
+      prepared,
+      onAccepted,
+    }: {
+      prepared: ConstructorParameters<typeof PendingRequest>[0];
+      onAccepted: (responseId: string) => void;
+    },
+  ): Promise<Answer> {
     const free = await caller.hold(prepared.input.length);
     try {
-      const created = await this.#options.responses.create.inBackground(caller, {
+      const created = await this.#options.responses.create.whole(caller, {
         pending: new PendingRequest(prepared),
         idempotencyKey,
         tier: 'batch',
+        isAwaited: true,
         reserve: () => undefined,
-        onAccepted: () => undefined,
+        onAccepted: ({ responseId }) => {
+          free();
+          onAccepted(responseId);
+        },
       });
       if (created.kind === 'left') throw new LineLeft();
-      created.answer.free();
-      return { responseId: created.answer.response.id, prepared: { embedding, message } };
+      return created.answer;
     } finally {
       free();
     }

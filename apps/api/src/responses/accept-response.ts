@@ -45,6 +45,8 @@ export interface NewResponse extends UncheckedRequest {
   idempotencyKey: string | undefined;
   /** The tier in which it is served, whatever it asks for. */
   tier?: ServiceTier | undefined;
+  /** Whether somebody waits here for the end of a response in the background. */
+  isAwaited?: boolean | undefined;
   /** Called with what was accepted, all that it refers to included. */
   onTaken?: ((responseId: string, prepared: PreparedRequest) => void) | undefined;
 }
@@ -69,6 +71,8 @@ interface Admission {
   model: ModelSettings;
   serviceTier: ServiceTier;
   queue: string;
+  /** Whether somebody waits here, unless the answer to a background request is the acceptance itself. */
+  isWatched: boolean;
   /** When missing replies are no longer asked for, by `performance.now`; later when something large goes ahead. */
   budget: { giveUpAt: number };
 }
@@ -115,7 +119,8 @@ export class ResponseAcceptor {
     const serviceTier = accepting.tier ?? tierFor(request, key);
     const queue = queueName(model.queue);
     const budget = { giveUpAt: performance.now() + repeatWithinMs };
-    const admission = { responseId, idempotencyKey, prepared, model, serviceTier, queue, budget };
+    const isWatched = request.background !== true || request.stream === true || accepting.isAwaited === true;
+    const admission = { responseId, idempotencyKey, prepared, model, serviceTier, queue, isWatched, budget };
     const result = await this.#admit(caller, admission);
     if (result.kind === 'duplicate') return result;
     if (result.kind === 'unresolved') {
@@ -205,7 +210,7 @@ export class ResponseAcceptor {
 
   async #admit(
     caller: Caller,
-    { responseId, idempotencyKey, prepared, model, serviceTier, queue, budget }: Admission,
+    { responseId, idempotencyKey, prepared, model, serviceTier, queue, isWatched, budget }: Admission,
   ): Promise<AcceptResult> {
     const { store, settings, live, now, redisUsedPercent, redisLimitBytes } = this.#dependencies;
     const { limits } = live;
@@ -242,8 +247,7 @@ export class ResponseAcceptor {
         most_context_bytes: settings.limits.contextBytes,
         most_context_turns: settings.limits.contextTurns,
         prepared,
-        // Somebody waits here unless the answer to a background request is the acceptance itself.
-        isWatched: !isBackground || request.stream === true,
+        isWatched,
         limits: { ...own, key: key.budget, service: limits },
         tokens: {
           ...expectedInputOf(prepared, model),

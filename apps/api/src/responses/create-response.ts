@@ -76,22 +76,28 @@ export class ResponseCreator {
     this.#parts = parts;
   }
 
-  /** Waits for the whole response. A caller that leaves ends it, unless somebody else wants it. */
+  /**
+   * Waits for the whole response. A caller that leaves ends it, unless it is in the background, where the caller is to be `isAwaited`,
+   * or somebody else wants it.
+   */
   async whole(caller: Caller, creation: Creation): Promise<Created> {
     const { store } = this.#dependencies;
     const responseId = this.#newId(caller);
     // Listens before the accept: no end can come too early.
     const wait = store.awaitEnd(responseId);
+    const { syncWaitMs } = this.#dependencies.settings.timeouts;
+    const withinMs = creation.isAwaited ? Number.POSITIVE_INFINITY : syncWaitMs;
     const isKept = isKeptAfterEnd(creation.pending.request);
     const canReturn = creation.idempotencyKey !== undefined;
     const attachment = this.#attach(caller, { responseId, isKept, canReturn });
     let isAccepted = false;
     try {
       const acceptance = await this.#accept(caller, creation, responseId);
-      if (acceptance.kind === 'duplicate') return await this.#again(caller, creation, acceptance.responseId);
+      if (acceptance.kind === 'duplicate')
+        return await this.#again(caller, creation, { responseId: acceptance.responseId, withinMs });
       isAccepted = true;
       creation.onAccepted({ responseId, use: acceptance.use, isReplayed: false });
-      const created = await this.#awaitWhole(caller, wait, acceptance.accepted);
+      const created = await this.#awaitWhole(caller, wait, { accepted: acceptance.accepted, withinMs });
       if (created.kind === 'response') await creation.onWhole?.(created.answer);
       return created;
     } finally {
@@ -149,7 +155,8 @@ export class ResponseCreator {
   /** Answers with the acceptance: the response goes on without its caller. */
   async inBackground(caller: Caller, creation: Creation): Promise<Created> {
     const acceptance = await this.#accept(caller, creation, this.#newId(caller));
-    if (acceptance.kind === 'duplicate') return this.#again(caller, creation, acceptance.responseId);
+    if (acceptance.kind === 'duplicate')
+      return this.#again(caller, creation, { responseId: acceptance.responseId, withinMs: undefined });
     const { accepted, job, use } = acceptance;
     creation.onAccepted({ responseId: accepted.id, use, isReplayed: false });
     const position = this.#parts.positions.at(job.queue, await job.ahead);
@@ -168,17 +175,25 @@ export class ResponseCreator {
     return this.#parts.checks.withoutRun(caller, request, this.#newId(caller));
   }
 
-  /** The same request came before: its caller gets the one response there is, in the mode it asks for now. */
-  async #again(caller: Caller, creation: Creation, responseId: string): Promise<Created> {
+  /**
+   * The same request came before: its caller gets the one response there is, as a whole, or as it stands where it waits for no time at
+   * all.
+   */
+  async #again(
+    caller: Caller,
+    creation: Creation,
+    { responseId, withinMs }: { responseId: string; withinMs: number | undefined },
+  ): Promise<Created> {
     const { store } = this.#dependencies;
-    const wait = creation.pending.request.background === true ? undefined : store.awaitEnd(responseId);
+    const wait = withinMs === undefined ? undefined : store.awaitEnd(responseId);
     const attachment = this.#attach(caller, { responseId, isKept: true, canReturn: true });
     try {
       const record = await this.#attachToRunning(caller, attachment);
       creation.onAccepted({ responseId, use: undefined, isReplayed: isTerminal(record.status) });
-      if (!wait || isTerminal(record.status))
+      if (!wait || withinMs === undefined || isTerminal(record.status))
         return { kind: 'response', answer: await answerOf(store, record, caller.hold) };
-      return await this.#awaitWhole(caller, wait, AcceptedResponse.takenFrom(record, store));
+      const accepted = AcceptedResponse.takenFrom(record, store);
+      return await this.#awaitWhole(caller, wait, { accepted, withinMs });
     } finally {
       wait?.close();
       attachment.close(endOfWait(wait, caller));
@@ -237,9 +252,12 @@ export class ResponseCreator {
     return record;
   }
 
-  async #awaitWhole(caller: Caller, wait: EndWait, accepted: AcceptedResponse): Promise<Created> {
-    const { syncWaitMs } = this.#dependencies.settings.timeouts;
-    wait.begin(syncWaitMs);
+  async #awaitWhole(
+    caller: Caller,
+    wait: EndWait,
+    { accepted, withinMs }: { accepted: AcceptedResponse; withinMs: number },
+  ): Promise<Created> {
+    wait.begin(withinMs);
     caller.presence.onEnd((departure) => wait.giveUp(departure));
     const outcome = await wait.outcome;
     switch (outcome.kind) {
@@ -252,7 +270,7 @@ export class ResponseCreator {
         throw responseGone();
       case 'timed_out':
         await this.#parts.ends.timedOut(accepted.id);
-        throw waitedTooLong(syncWaitMs);
+        throw waitedTooLong(withinMs);
       case 'given_up':
         this.#reportDeparture(caller, accepted.id, outcome.reason);
         if (outcome.reason === 'interrupted') throw serverStops();

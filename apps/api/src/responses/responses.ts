@@ -111,24 +111,6 @@ export class Responses {
     return shortAnswer(withPosition(responseOf(record), position, this.#dependencies.now()));
   }
 
-  /**
-   * The response of a caller once it has ended. Ends when the caller leaves; the response goes on.
-   *
-   * @throws {ServiceError} when it is gone.
-   */
-  async atItsEnd(caller: Caller, responseId: string): Promise<Answer | undefined> {
-    const wait = this.#dependencies.store.awaitEnd(responseId);
-    try {
-      wait.begin(Number.POSITIVE_INFINITY);
-      caller.presence.onEnd((departure) => wait.giveUp(departure));
-      const { kind } = await wait.outcome;
-      if (kind === 'given_up') return undefined;
-      return await this.#found.answerOf(await this.#found.find(caller.key.name, responseId), caller.hold);
-    } finally {
-      wait.close();
-    }
-  }
-
   /** Where a response stands in a queue; undefined when it does not wait there, or nobody can tell. */
   positionOf(queue: string, responseId: string): Promise<QueuePosition | undefined> {
     return this.#positions.ofIfKnown(queue, responseId);

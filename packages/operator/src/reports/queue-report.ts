@@ -68,7 +68,7 @@ export function queueRows(
 }
 
 /** Slots by queue over all workers that take jobs. */
-function slotsOf(processes: readonly HeardProcess[]): Map<string, number> {
+export function slotsOf(processes: readonly HeardProcess[]): Map<string, number> {
   const sums = new Map<string, number>();
   for (const { said } of processes) {
     if (said.role !== 'worker' || said.stopping) continue;
