@@ -9,6 +9,7 @@ import { renderPage, type TimedReport } from './page.ts';
 import type { Progress } from '@sluice/testing';
 import type { Scenario } from './scenario.ts';
 import { backlog } from './scenarios/backlog.ts';
+import { batches } from './scenarios/batches.ts';
 import { carriedStreams } from './scenarios/carried-streams.ts';
 import { contexts } from './scenarios/contexts.ts';
 import { durablePeers } from './scenarios/durable-peers.ts';
@@ -23,7 +24,15 @@ import { synchronousRequests } from './scenarios/synchronous-requests.ts';
 const scenarios: readonly Scenario[] = [synchronousRequests, streams, footprint, backlog];
 
 /** Those that run only when they are asked for. */
-const onDemand: readonly Scenario[] = [gateways, durablePeers, carriedStreams, contexts, sessions, storeys];
+const onDemand: readonly Scenario[] = [
+  gateways,
+  durablePeers,
+  carriedStreams,
+  contexts,
+  sessions,
+  storeys,
+  batches,
+];
 
 export interface RunOptions {
   quick: boolean;

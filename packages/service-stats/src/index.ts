@@ -2,6 +2,7 @@ export {
   type AnnouncedProcess,
   ProcessAnnouncer,
   type ProcessAnnouncerOptions,
+  type RegistryOptions,
   readLostProcesses,
   readProcesses,
 } from './process-registry.ts';

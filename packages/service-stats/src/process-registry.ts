@@ -23,7 +23,7 @@ const keepWill = readFileSync(new URL('../src/keep-will.lua', import.meta.url), 
 /** Most processes that are read, the latest first. */
 const mostRead = 1_000;
 
-interface RegistryOptions {
+export interface RegistryOptions {
   connection: Pick<Redis, 'pipeline' | 'zrange' | 'mget' | 'hmget'>;
   /** Starts every key of the cell. */
   keyPrefix: string;

@@ -1,12 +1,9 @@
 import type { Settings } from '@sluice/config';
 import { heardProcesses, slotsOf } from '@sluice/operator';
-import { readProcesses } from '@sluice/service-stats';
-import type { Redis } from 'ioredis';
+import { readProcesses, type RegistryOptions } from '@sluice/service-stats';
 
-export interface QueueCapacityOptions {
+export interface QueueCapacityOptions extends RegistryOptions {
   settings: Pick<Settings, 'models' | 'workerConcurrency'>;
-  connection: Pick<Redis, 'hmget' | 'mget' | 'pipeline' | 'zrange'>;
-  keyPrefix: string;
   /** The store's clock, in milliseconds. */
   now: () => number;
 }

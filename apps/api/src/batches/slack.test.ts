@@ -25,7 +25,7 @@ function aQueue({ capacity = 20 }: { capacity?: number } = {}) {
   return {
     queue,
     lines,
-    async begin(count: number, stop: AbortSignal = never) {
+    begin: async (count: number, stop: AbortSignal = never) => {
       await Promise.all(
         Array.from({ length: count }, async () => {
           lines.push(await made.enter('q', stop));

@@ -1,21 +1,24 @@
 /** The text of every token, which load generators look for. */
 export const token = 'tok ';
 
-/** What a model of the upstream does. Its name says it: `noop-<tokens>-<milliseconds between them>`. */
+/** What a model of the upstream does. Its name says it: `noop-<tokens>-<milliseconds between them>`, and `-<milliseconds before them>` behind that. */
 export interface NoOpModel {
   tokens: number;
   /** With 0, each token follows as soon as the one before it is written. */
   intervalMs: number;
+  /** Before the first token; none by default. */
+  firstMs?: number;
 }
 
-export function modelName({ tokens, intervalMs }: NoOpModel): string {
-  return `noop-${tokens}-${intervalMs}`;
+export function modelName({ tokens, intervalMs, firstMs = 0 }: NoOpModel): string {
+  return `noop-${tokens}-${intervalMs}${firstMs > 0 ? `-${firstMs}` : ''}`;
 }
 
 /** Finds the model in a request without parsing the rest of it. */
 export function modelIn(body: string): NoOpModel | undefined {
-  const found = /"model":"noop-(\d{1,5})-(\d{1,5})"/.exec(body);
-  return found ? { tokens: Number(found[1]), intervalMs: Number(found[2]) } : undefined;
+  const found = /"model":"noop-(\d{1,5})-(\d{1,5})(?:-(\d{1,5}))?"/.exec(body);
+  if (!found) return undefined;
+  return { tokens: Number(found[1]), intervalMs: Number(found[2]), firstMs: Number(found[3] ?? 0) };
 }
 
 const envelope = {

@@ -27,7 +27,9 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
     }
     answers += 1;
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    if (model.tokens === 1) response.end(firstToken + lastFrames(1));
+    const { firstMs = 0 } = model;
+    if (firstMs > 0) setTimeout(() => streamTokens(response, model), firstMs);
+    else if (model.tokens === 1) response.end(firstToken + lastFrames(1));
     else streamTokens(response, model);
   });
 }

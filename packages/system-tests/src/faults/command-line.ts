@@ -1,16 +1,35 @@
 import { parseArgs } from 'node:util';
 
 /** The parts of the suite, in the order in which they run. */
-export const parts = ['matrix', 'mutants', 'corpus', 'hostile', 'mix', 'outage', 'events', 'soak'] as const;
+export const parts = [
+  'matrix',
+  'mutants',
+  'corpus',
+  'hostile',
+  'mix',
+  'outage',
+  'events',
+  'batch',
+  'soak',
+] as const;
 export type Part = (typeof parts)[number];
 
-/** Tries of each cell of the matrix, requests of the corpus, minutes of the mix, the outage and the soak, events. */
+/** Tries of each cell of the matrix, requests of the corpus, minutes of the mix, the outage and the soak, events, lines of the batch. */
 export const sizes = {
-  small: { tries: 4, requests: 10_000, events: 50_000, mixMinutes: 1, outageMinutes: 1, soakMinutes: 10 },
+  small: {
+    tries: 4,
+    requests: 10_000,
+    events: 50_000,
+    lines: 2_000,
+    mixMinutes: 1,
+    outageMinutes: 1,
+    soakMinutes: 10,
+  },
   medium: {
     tries: 20,
     requests: 20_000,
     events: 1_000_000,
+    lines: 20_000,
     mixMinutes: 10,
     outageMinutes: 10,
     soakMinutes: 10,
@@ -19,6 +38,7 @@ export const sizes = {
     tries: 100,
     requests: 100_000,
     events: 10_000_000,
+    lines: 50_000,
     mixMinutes: 60,
     outageMinutes: 10,
     soakMinutes: 60,
@@ -33,6 +53,7 @@ export interface FaultsOptions {
   tries: number;
   requests: number;
   events: number;
+  lines: number;
   mixMinutes: number;
   outageMinutes: number;
   soakMinutes: number;
@@ -51,9 +72,9 @@ export const usage = `Usage: npm run test:faults -- [flags]
   --size SIZE         small (default), medium or large
   --tries N           responses in each cell of the matrix
   --minutes N         how long the mix, the outage and the soak take, each
-  --count N           events that readers see
+  --count N           events that readers see, and lines of the batch
   --only TEXT         cells whose name contains the text; without a part flag, the matrix alone; prints its page
-  --matrix --mutants --corpus --hostile --mix --outage --events --soak
+  --matrix --mutants --corpus --hostile --mix --outage --events --batch --soak
                       these parts alone; prints the page. Without a flag: all but the soak, and the page is written
   --all               every part, and the page is written
   --output FILE       write the page there
@@ -83,6 +104,7 @@ export function parseCommandLine(argv: readonly string[], page: string): FaultsO
       mix: { type: 'boolean', default: false },
       outage: { type: 'boolean', default: false },
       events: { type: 'boolean', default: false },
+      batch: { type: 'boolean', default: false },
       soak: { type: 'boolean', default: false },
       all: { type: 'boolean', default: false },
       output: { type: 'string' },
@@ -98,6 +120,7 @@ export function parseCommandLine(argv: readonly string[], page: string): FaultsO
   const defaults = sizes[size];
   const named = parts.filter((part) => values[part]);
   const minutes = positive('--minutes', values.minutes);
+  const count = positive('--count', values.count);
   const tries = positive('--tries', values.tries);
   const isWhole = named.length === 0 && only === undefined;
   return {
@@ -106,7 +129,8 @@ export function parseCommandLine(argv: readonly string[], page: string): FaultsO
     size: tries === undefined ? size : `${size}, ${tries} tries in each cell`,
     tries: tries ?? defaults.tries,
     requests: defaults.requests,
-    events: positive('--count', values.count) ?? defaults.events,
+    events: count ?? defaults.events,
+    lines: count ?? defaults.lines,
     mixMinutes: minutes ?? defaults.mixMinutes,
     outageMinutes: minutes ?? defaults.outageMinutes,
     soakMinutes: minutes ?? defaults.soakMinutes,

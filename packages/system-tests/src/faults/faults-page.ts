@@ -6,6 +6,7 @@ import type { CorpusResult } from './corpus/run-corpus.ts';
 import { recovery } from './fault-site.ts';
 import { arrivals, cellAt, faults, isPromised, nameOf, places } from './matrix.ts';
 import { heapBounds, type HostileResult, rounds } from './hostile/run-hostile.ts';
+import type { BatchKillsResult } from './batch-kills.ts';
 import type { OutageResult } from './long-outage.ts';
 import type { EventsResult } from './cut-streams.ts';
 import type { MixResult } from './mix.ts';
@@ -260,6 +261,16 @@ export function outageSection(result: OutageResult): Table {
       figure(rssMiB),
       figure(lines),
     ]),
+  };
+}
+
+/** A batch whose processes were killed. */
+export function batchSection({ lines, minutes, kills, tokens, used, violations }: BatchKillsResult): Table {
+  return {
+    title: 'A batch under kills',
+    text: `A batch of ${figure(lines)} lines runs on two apis and two workers for ${minutes.toFixed(1)} min, while they and Redis are killed and started again. Each line must have one answer, and usage must be what the answers say: ${figure(tokens.input)} tokens of input and ${figure(tokens.output)} of output by the answers, ${figure(used.input)} and ${figure(used.output)} by usage. Violations: ${violations.length}.`,
+    columns: ['killed', 'times'],
+    rows: [...kills].map(([victim, times]) => [victim, String(times)]),
   };
 }
 

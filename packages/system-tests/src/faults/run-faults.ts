@@ -1,8 +1,10 @@
 import { type LocalRedis, type Progress, startLocalRedis, copiedSources } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import type { FaultsOptions, Part } from './command-line.ts';
+import { runBatchKills } from './batch-kills.ts';
 import { runCorpus } from './corpus/run-corpus.ts';
 import {
+  batchSection,
   corpusSection,
   eventsSection,
   hostileSections,
@@ -65,6 +67,7 @@ const runners: Record<Part, PartRunner> = {
   mix: mixFaults,
   outage: goWithoutRedis,
   events: readEvents,
+  batch: killBatch,
   soak,
 };
 
@@ -163,6 +166,14 @@ async function readEvents({ events, seed }: FaultsOptions, progress: Progress): 
   return {
     sections: [eventsSection(result)],
     violations: result.violations.map((violation) => `events (seed ${seed}): ${violation}`),
+  };
+}
+
+async function killBatch({ lines, seed }: FaultsOptions, progress: Progress): Promise<PartReport> {
+  const result = await runBatchKills({ lines, seed, onProgress: (said) => progress.say(said) });
+  return {
+    sections: [batchSection(result)],
+    violations: result.violations.map((violation) => `batch (seed ${seed}): ${violation}`),
   };
 }
 
