@@ -20,6 +20,7 @@ import {
   onlyPrompt,
   startClientSite,
 } from '../src/client-site.ts';
+import { type Asked, readStream, testBrokenConnections } from './broken-connections.ts';
 import { fetchOnce } from './fetch-once.ts';
 import { remark } from './remark.ts';
 
@@ -104,19 +105,21 @@ export function testAiSdk(provider: AiSdkProvider): void {
     });
 
     it('an image', async () => {
+      const prompt = onlyPrompt('Repeat what was said');
       const { text } = await generateText({
         model: at(mount)('scripted'),
         messages: [
           {
             role: 'user',
             content: [
-              { type: 'text', text: 'Repeat what was said.' },
+              { type: 'text', text: prompt },
               { type: 'file', mediaType: 'image/png', data: Buffer.from('iVBORw0KGgo=', 'base64') },
             ],
           },
         ],
       });
-      expect(text).toBe('user: Repeat what was said.');
+      expect(text).toBe(`user: ${prompt}`);
+      expect(JSON.stringify(site.model.requestsFor(prompt)[0]?.body)).toContain('iVBORw0KGgo=');
     });
 
     it('an answer that was cut short', async () => {
@@ -220,14 +223,15 @@ export function testAiSdk(provider: AiSdkProvider): void {
       expect(text).not.toBe('');
     });
 
-    it('400 as an `APICallError`', async () => {
+    it('400 as an `APICallError`, with its code and member', async () => {
       const call = generateText({ model: at(mount)('nobody'), prompt: 'Hello.', maxRetries: 0 });
       const error: unknown = await call.catch((caught: unknown) => caught);
       if (!APICallError.isInstance(error)) return expect.unreachable(String(error));
       expect(error).toMatchObject({ statusCode: 400, isRetryable: false });
       expect(error.message).toContain('nobody');
       const { error: told } = JSON.parse(error.responseBody ?? '');
-      expect(told.details?.error_code ?? told.code).toBe('model_not_found');
+      const { error_code: code, param } = told.details ?? { ...told, error_code: told.code };
+      expect({ code, param }).toEqual({ code: 'model_not_found', param: 'model' });
     });
 
     it('401 as an `APICallError`', async () => {
@@ -311,6 +315,27 @@ export function testAiSdk(provider: AiSdkProvider): void {
         return requests.length > 0 && requests;
       });
       expect(await request?.ended).toBe('aborted');
+    });
+
+    const asking = ({ baseUrl, apiKey, prompt, once, maxRetries }: Asked) => ({
+      model: provider.modelAt(baseUrl, apiKey)('scripted'),
+      prompt,
+      maxRetries,
+      headers: { 'Idempotency-Key': once },
+    });
+    testBrokenConnections({
+      site: () => site,
+      mount,
+      cutError: 'APICallError',
+      whole: async (asked) => (await generateText(asking(asked))).text,
+      stream: (asked) =>
+        readStream(async function* pieces() {
+          const { fullStream } = streamText({ ...asking(asked), onError: () => {} });
+          for await (const part of fullStream) {
+            if (part.type === 'text-delta') yield part.text;
+            if (part.type === 'error') throw part.error;
+          }
+        }),
     });
   });
 }

@@ -5,6 +5,7 @@ import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ClientSite, mounts, oneRequestKeys, onlyPrompt, startClientSite } from '../src/client-site.ts';
+import { type Asked, readStream, testBrokenConnections } from './broken-connections.ts';
 
 let site: ClientSite;
 
@@ -144,13 +145,14 @@ describe.each(mounts)('@anthropic-ai/sdk at $mount', ({ mount }) => {
   });
 
   it('an image and a document in base64', async () => {
+    const prompt = onlyPrompt('Repeat what was said');
     const message = await client().messages.create({
       ...asked,
       messages: [
         {
           role: 'user',
           content: [
-            { type: 'text', text: 'Repeat what was said.' },
+            { type: 'text', text: prompt },
             { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } },
             {
               type: 'document',
@@ -161,7 +163,9 @@ describe.each(mounts)('@anthropic-ai/sdk at $mount', ({ mount }) => {
         },
       ],
     });
-    expect(textOf(message)).toBe('user: Repeat what was said.');
+    expect(textOf(message)).toBe(`user: ${prompt}`);
+    const [request] = site.model.requestsFor(prompt);
+    expect(JSON.stringify(request?.body)).toMatch(/iVBORw0KGgo=.*JVBERi0=/);
   });
 
   it('several turns', async () => {
@@ -214,12 +218,13 @@ describe.each(mounts)('@anthropic-ai/sdk at $mount', ({ mount }) => {
     expect(reason).toBe('max_tokens');
   });
 
-  it('400 with its code', async () => {
+  it('400 with its code and member', async () => {
     const call = client().messages.create({ ...asked, model: 'nobody', messages: user('Hello.') });
     await expect(call).rejects.toMatchObject({
       status: 400,
       type: 'invalid_request_error',
       errorCode: 'model_not_found',
+      error: { error: { details: { param: 'model' } } },
       requestID: expect.stringMatching(/^req_/),
     });
   });
@@ -251,5 +256,28 @@ describe.each(mounts)('@anthropic-ai/sdk at $mount', ({ mount }) => {
     const stream = await client().messages.create({ ...asked, messages: user(prompt), stream: true });
     for await (const { type } of stream) if (type === 'content_block_delta') stream.controller.abort();
     expect(await site.model.requestsFor(prompt)[0]?.ended).toBe('aborted');
+  });
+
+  const asking = ({ baseUrl, apiKey, prompt, once, maxRetries }: Asked) => ({
+    messages: new Anthropic({ baseURL: baseUrl.replace(/\/v1$/, ''), apiKey, maxRetries }).messages,
+    body: { ...asked, messages: user(prompt) },
+    options: { headers: { 'Idempotency-Key': once } },
+  });
+  testBrokenConnections({
+    site: () => site,
+    mount,
+    cutError: 'TypeError',
+    cutRemark: 'It throws the `TypeError` of `fetch`, which is no `APIError`.',
+    async whole(call) {
+      const { messages, body, options } = asking(call);
+      return textOf(await messages.create(body, options));
+    },
+    stream: (call) =>
+      readStream(async function* pieces() {
+        const { messages, body, options } = asking(call);
+        for await (const event of await messages.create({ ...body, stream: true }, options))
+          if (event.type === 'content_block_delta' && event.delta.type === 'text_delta')
+            yield event.delta.text;
+      }),
   });
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ClientSite, mounts, oneRequestKeys, onlyPrompt, startClientSite } from '../src/client-site.ts';
-import { hasPython, type PythonSession, startPython } from './python-session.ts';
+import { testBrokenConnections } from './broken-connections.ts';
+import { askInPython, hasPython, type PythonSession, startPython } from './python-session.ts';
 
 const hasPackage = hasPython('anthropic');
 
@@ -34,13 +35,13 @@ describe.skipIf(!hasPackage).each(mounts)('anthropic for Python at $mount', ({ m
   it('`create`', async () => {
     const script = `
 message = messages.create(**asked, messages=user("Tell me of Bergen."))
-show(text=message.content[0].text, stop=message.stop_reason, tokens=message.usage.output_tokens,
-     request=message._request_id[:4])
+show(text=message.content[0].text, stop=message.stop_reason,
+     tokens=[message.usage.input_tokens, message.usage.output_tokens], request=message._request_id[:4])
 `;
     expect(await python(script)).toEqual({
       text: 'Bergen lies between seven mountains.',
       stop: 'end_turn',
-      tokens: 7,
+      tokens: [11, 7],
       request: 'req_',
     });
   });
@@ -63,12 +64,12 @@ show(first=events[0].type, last=events[-1].type, text=text)
 with messages.stream(**asked, messages=user("Tell me of Bergen.")) as stream:
     text = "".join(stream.text_stream)
     final = stream.get_final_message()
-show(text=text, same=final.content[0].text == text, tokens=final.usage.output_tokens)
+show(text=text, same=final.content[0].text == text, tokens=[final.usage.input_tokens, final.usage.output_tokens])
 `;
     expect(await python(script)).toEqual({
       text: 'Bergen lies between seven mountains.',
       same: true,
-      tokens: 7,
+      tokens: [11, 7],
     });
   });
 
@@ -115,6 +116,21 @@ show(inputs=[block.input for block in final.content], stop=final.stop_reason)
     });
   });
 
+  it('an image and a document in base64', async () => {
+    const prompt = onlyPrompt('Repeat what was said');
+    const script = `
+def source(kind, data):
+    return {"type": "base64", "media_type": kind, "data": data}
+said = user([{"type": "text", "text": "${prompt}"},
+    {"type": "image", "source": source("image/png", "iVBORw0KGgo=")},
+    {"type": "document", "source": source("application/pdf", "JVBERi0=")}])
+show(text=messages.create(**asked, messages=said).content[0].text)
+`;
+    expect(await python(script)).toEqual({ text: `user: ${prompt}` });
+    const [request] = site.model.requestsFor(prompt);
+    expect(JSON.stringify(request?.body)).toMatch(/iVBORw0KGgo=.*JVBERi0=/);
+  });
+
   it('thinking, and back', async () => {
     const script = `
 said = user("Think of the answer.")
@@ -153,13 +169,14 @@ show(stop=message.stop_reason)
 try:
     messages.create(model="nobody", max_tokens=10, messages=user("Hello."))
 except anthropic.BadRequestError as error:
-    bad = [error.status_code, error.body["error"]["details"]["error_code"], error.request_id[:4]]
+    details = error.body["error"]["details"]
+    bad = [error.status_code, details["error_code"], details["param"], error.request_id[:4]]
 try:
     anthropic.Anthropic(api_key="sk-unknown").messages.create(**asked, messages=user("Hello."))
 except anthropic.AuthenticationError as error:
     show(bad=bad, key=error.status_code)
 `;
-    expect(await python(script)).toEqual({ bad: [400, 'model_not_found', 'req_'], key: 401 });
+    expect(await python(script)).toEqual({ bad: [400, 'model_not_found', 'model', 'req_'], key: 401 });
   });
 
   it('429 as a `RateLimitError`', async () => {
@@ -194,5 +211,20 @@ with messages.stream(**asked, messages=user("${prompt}")) as stream:
 `;
     expect(await python(script)).toEqual({ first: 'Well, ' });
     expect(await site.model.requestsFor(prompt)[0]?.ended).toBe('aborted');
+  });
+
+  testBrokenConnections({
+    site: () => site,
+    mount,
+    cutError: 'RemoteProtocolError',
+    cutRemark: 'It raises the `RemoteProtocolError` of httpx, which is no `APIError`.',
+    ...askInPython({
+      session: () => session,
+      beginning,
+      address: ({ baseUrl }) => baseUrl.replace(/\/v1$/, ''),
+      create: 'messages.create(**asked, messages=user(prompt), extra_headers=once, stream=stream)',
+      whole: 'answer.content[0].text',
+      piece: 'part.delta.text if part.type == "content_block_delta" else ""',
+    }),
   });
 });

@@ -3,13 +3,17 @@ import { testLangChain } from './langchain-suite.ts';
 
 testLangChain({
   name: 'LangChain with messages',
-  unknownModel: { status: 400, type: 'invalid_request_error' },
-  chat: ({ site, mount, model, apiKey }) =>
+  countsInputOfStreams: false,
+  unknownModel: {
+    status: 400,
+    type: 'invalid_request_error',
+    error: { error: { details: { error_code: 'model_not_found', param: 'model' } } },
+  },
+  chat: ({ baseUrl, headers, ...options }) =>
     new ChatAnthropic({
-      model,
-      apiKey,
-      maxRetries: 0,
+      ...options,
       // It adds `/v1` to its address itself.
-      anthropicApiUrl: site.baseUrl(mount).replace(/\/v1$/, ''),
+      anthropicApiUrl: baseUrl.replace(/\/v1$/, ''),
+      clientOptions: { defaultHeaders: headers },
     }),
 });

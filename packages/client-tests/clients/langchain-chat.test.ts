@@ -3,12 +3,10 @@ import { testLangChain } from './langchain-suite.ts';
 
 testLangChain({
   name: 'LangChain with chat completions',
-  chat: ({ site, mount, model, apiKey }) =>
+  chat: ({ baseUrl, headers, ...options }) =>
     new ChatOpenAI({
-      model,
-      apiKey,
+      ...options,
       useResponsesApi: false,
-      maxRetries: 0,
-      configuration: { baseURL: site.baseUrl(mount) },
+      configuration: { baseURL: baseUrl, defaultHeaders: headers },
     }),
 });

@@ -4,14 +4,9 @@ import type { ChatAnthropic } from '@langchain/anthropic';
 import type { ChatOpenAI } from '@langchain/openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import {
-  type ClientSite,
-  type Mount,
-  mounts,
-  oneRequestKeys,
-  onlyPrompt,
-  startClientSite,
-} from '../src/client-site.ts';
+import { type ClientSite, mounts, oneRequestKeys, onlyPrompt, startClientSite } from '../src/client-site.ts';
+import { type Asked, readStream, testBrokenConnections } from './broken-connections.ts';
+import { remark } from './remark.ts';
 
 const getWeather = tool(({ place }) => `rain in ${place}`, {
   name: 'get_weather',
@@ -20,18 +15,22 @@ const getWeather = tool(({ place }) => `rain in ${place}`, {
 });
 
 interface ChatOptions {
-  site: ClientSite;
-  mount: Mount;
+  /** The address, with the mount. */
+  baseUrl: string;
   model: string;
   apiKey: string;
+  maxRetries: number;
+  /** Of each request. */
+  headers: Record<string, string>;
 }
 
 interface LangChainSuite {
   name: string;
-  /** Makes a chat model that does not try again. */
   chat: (options: ChatOptions) => ChatOpenAI | ChatAnthropic;
   /** Whether it continues stored responses. */
   continuesResponses?: boolean;
+  /** Whether it reads the tokens of the input where a stream has them, at its end. */
+  countsInputOfStreams?: boolean;
   /** The members of the error for a model that is not there. */
   unknownModel?: object;
 }
@@ -41,7 +40,8 @@ export function testLangChain({
   name,
   chat: chatOf,
   continuesResponses = false,
-  unknownModel = { status: 400, code: 'model_not_found' },
+  countsInputOfStreams = true,
+  unknownModel = { status: 400, code: 'model_not_found', param: 'model' },
 }: LangChainSuite): void {
   let site: ClientSite;
 
@@ -51,7 +51,8 @@ export function testLangChain({
   afterAll(() => site?.[Symbol.asyncDispose]());
 
   describe.each(mounts)(`${name} at $mount`, ({ mount }) => {
-    const chat = (model: string, apiKey = site.key) => chatOf({ site, mount, model, apiKey });
+    const chat = (model: string, apiKey = site.key) =>
+      chatOf({ baseUrl: site.baseUrl(mount), model, apiKey, maxRetries: 0, headers: {} });
 
     it('`invoke`', async () => {
       const message = await chat('scripted').invoke('Tell me of Bergen.');
@@ -69,6 +70,32 @@ export function testLangChain({
       for await (const piece of await chat('scripted').stream('Tell me of Bergen.')) pieces.push(piece.text);
       expect(pieces.join('')).toBe('Bergen lies between seven mountains.');
       expect(pieces.filter((piece) => piece !== '').length).toBeGreaterThan(1);
+    });
+
+    it('usage of a stream', async (context) => {
+      let whole;
+      for await (const piece of await chat('scripted').stream('Tell me of Bergen.'))
+        whole = whole === undefined ? piece : whole.concat(piece);
+      const input = countsInputOfStreams ? 11 : 0;
+      expect(whole?.usage_metadata).toMatchObject({ input_tokens: input, output_tokens: 7 });
+      if (!countsInputOfStreams)
+        remark(
+          context,
+          'It reads the tokens of the input at the beginning of a stream, where nothing is counted yet: they are 0.',
+        );
+    });
+
+    it('an image', async () => {
+      const prompt = onlyPrompt('Repeat what was said');
+      const said = new HumanMessage({
+        contentBlocks: [
+          { type: 'text', text: prompt },
+          { type: 'image', mimeType: 'image/png', data: 'iVBORw0KGgo=' },
+        ],
+      });
+      const message = await chat('scripted').invoke([said]);
+      expect(message.text).toBe(`user: ${prompt}`);
+      expect(JSON.stringify(site.model.requestsFor(prompt)[0]?.body)).toContain('iVBORw0KGgo=');
     });
 
     it.each(['scripted', 'scripted-chat'])('tools in several steps, with %s', async (model) => {
@@ -128,9 +155,14 @@ export function testLangChain({
       );
     });
 
-    it('400 with its code', async () => {
+    it('400 with its code and member', async () => {
       const call = chat('nobody').invoke('Hello.');
       await expect(call).rejects.toMatchObject(unknownModel);
+    });
+
+    it('401', async () => {
+      const call = chat('scripted', 'sk-nobody').invoke('Hello.');
+      await expect(call).rejects.toMatchObject({ status: 401 });
     });
 
     it('429 with its code', async () => {
@@ -154,6 +186,20 @@ export function testLangChain({
       };
       await expect(reading()).rejects.toThrow();
       expect(await site.model.requestsFor(prompt)[0]?.ended).toBe('aborted');
+    });
+
+    const asking = ({ once, prompt: _prompt, ...options }: Asked) =>
+      chatOf({ ...options, model: 'scripted', headers: { 'Idempotency-Key': once } });
+    testBrokenConnections({
+      site: () => site,
+      mount,
+      cutError: 'TypeError',
+      cutRemark: 'It throws the `TypeError` of `fetch`.',
+      whole: async (asked) => (await asking(asked).invoke(asked.prompt)).text,
+      stream: (asked) =>
+        readStream(async function* pieces() {
+          for await (const { text } of await asking(asked).stream(asked.prompt)) yield text;
+        }),
     });
   });
 }

@@ -4,12 +4,10 @@ import { testLangChain } from './langchain-suite.ts';
 testLangChain({
   name: 'LangChain',
   continuesResponses: true,
-  chat: ({ site, mount, model, apiKey }) =>
+  chat: ({ baseUrl, headers, ...options }) =>
     new ChatOpenAI({
-      model,
-      apiKey,
+      ...options,
       useResponsesApi: true,
-      maxRetries: 0,
-      configuration: { baseURL: site.baseUrl(mount) },
+      configuration: { baseURL: baseUrl, defaultHeaders: headers },
     }),
 });

@@ -4,6 +4,7 @@ import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/reso
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ClientSite, mounts, oneRequestKeys, onlyPrompt, startClientSite } from '../src/client-site.ts';
+import { type Asked, readStream, testBrokenConnections } from './broken-connections.ts';
 
 let site: ClientSite;
 
@@ -113,20 +114,23 @@ describe.each(mounts)('openai with chat completions at $mount', ({ mount }) => {
   });
 
   it('an image and a file as data URLs', async () => {
+    const prompt = onlyPrompt('Repeat what was said');
     const { choices } = await chat().create({
       model: 'scripted',
       messages: [
         {
           role: 'user',
           content: [
-            { type: 'text', text: 'Repeat what was said.' },
+            { type: 'text', text: prompt },
             { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } },
             { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' } },
           ],
         },
       ],
     });
-    expect(choices[0]?.message.content).toBe('user: Repeat what was said.');
+    expect(choices[0]?.message.content).toBe(`user: ${prompt}`);
+    const [request] = site.model.requestsFor(prompt);
+    expect(JSON.stringify(request?.body)).toMatch(/iVBORw0KGgo=.*JVBERi0=/);
   });
 
   it('several turns', async () => {
@@ -182,5 +186,27 @@ describe.each(mounts)('openai with chat completions at $mount', ({ mount }) => {
     const stream = await chat().create({ model: 'scripted', messages: user(prompt), stream: true });
     for await (const { choices } of stream) if (choices[0]?.delta.content) stream.controller.abort();
     expect(await site.model.requestsFor(prompt)[0]?.ended).toBe('aborted');
+  });
+
+  const asking = ({ baseUrl, apiKey, prompt, once, maxRetries }: Asked) => ({
+    completions: new OpenAI({ baseURL: baseUrl, apiKey, maxRetries }).chat.completions,
+    body: { model: 'scripted', messages: user(prompt) },
+    options: { headers: { 'Idempotency-Key': once } },
+  });
+  testBrokenConnections({
+    site: () => site,
+    mount,
+    cutError: 'TypeError',
+    cutRemark: 'It throws the `TypeError` of `fetch`, which is no `APIError`.',
+    async whole(asked) {
+      const { completions, body, options } = asking(asked);
+      return (await completions.create(body, options)).choices[0]?.message.content ?? '';
+    },
+    stream: (asked) =>
+      readStream(async function* pieces() {
+        const { completions, body, options } = asking(asked);
+        for await (const { choices } of await completions.create({ ...body, stream: true }, options))
+          yield choices[0]?.delta.content ?? '';
+      }),
   });
 });

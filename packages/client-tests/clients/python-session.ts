@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { within } from '@sluice/testing';
+import type { Asked, StreamRead } from './broken-connections.ts';
 import { pythonVersion } from '../src/tested-clients.ts';
 
 /** A Python that runs one script after another: to load the package takes it longer than most scripts. */
@@ -83,6 +84,60 @@ export async function startPython(name: PythonPackage, baseUrl: string): Promise
       child.stdin.end();
       child.kill();
       await exited;
+    },
+  };
+}
+
+/** How a package for Python asks, in its own words. */
+interface PythonCalls {
+  session: () => PythonSession;
+  /** What every script begins with. */
+  beginning: string;
+  address: (asked: Asked) => string;
+  /** The call of a method of a client, with `prompt`, `once` and `stream`. */
+  create: string;
+  /** The text of the whole `answer`. */
+  whole: string;
+  /** The text of a `part` of a stream. */
+  piece: string;
+}
+
+/** Asks for a whole answer and for a stream in a session, for the tests of broken connections. */
+export function askInPython(calls: PythonCalls): {
+  whole: (asked: Asked) => Promise<string>;
+  stream: (asked: Asked) => Promise<StreamRead>;
+} {
+  const run = (asked: Asked, script: string) => {
+    const { prompt, once, maxRetries, apiKey } = asked;
+    const given = [calls.address(asked), prompt, once].map((text) => JSON.stringify(text));
+    const beginning = `${calls.beginning}
+address, prompt, key = ${given.join(', ')}
+once = {"Idempotency-Key": key}
+retrying = client.with_options(base_url=address, max_retries=${maxRetries})
+def ask(stream):
+    return retrying.${calls.create}
+`;
+    return calls.session().run(`${beginning}${script}`, apiKey);
+  };
+  return {
+    async whole(asked) {
+      // What the script shows.
+      const { text } = (await run(asked, `answer = ask(False)\nshow(text=${calls.whole})\n`)) as {
+        text: string;
+      };
+      return text;
+    },
+    async stream(asked) {
+      const script = `
+text = ""
+try:
+    for part in ask(True):
+        text += ${calls.piece}
+    show(text=text)
+except Exception as error:
+    show(text=text, error=type(error).__name__)
+`;
+      return (await run(asked, script)) as StreamRead; // The same.
     },
   };
 }

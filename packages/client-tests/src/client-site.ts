@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Service, startService } from '@sluice/system-tests/service';
+import { eventually } from '@sluice/testing';
+import { type BreakablePath, startBreakablePath } from './breakable-path.ts';
 import { type ScriptedModel, startScriptedModel } from './scripted-model.ts';
 
 /** The mounts of the service, and what `object` of a response is at each. */
@@ -14,10 +16,17 @@ export type Mount = (typeof mounts)[number]['mount'];
 export interface ClientSite {
   service: Service;
   model: ScriptedModel;
+  /** Another way to the api, for clients whose connections are to break. */
+  path: BreakablePath;
   /** The `baseURL` of a client. */
   baseUrl: (mount: Mount) => string;
   /** A key that may use every model, as often as it likes. */
   key: string;
+  /**
+   * Takes all that the narrow key may have: a response that runs, and one that waits. Its next request is refused with 429,
+   * until the function that this resolves with was called and both have ended.
+   */
+  fillNarrowKey: () => Promise<() => void>;
   [Symbol.asyncDispose]: () => Promise<void>;
 }
 
@@ -28,6 +37,9 @@ export const oneRequestKeys: Record<Mount, string> = {
   '/v1': 'sk-one-0123456789abcdef',
   '/api/v1': 'sk-one-more-0123456789abcdef',
 };
+
+/** A key of which one response may run at a time, and one more may wait. */
+export const narrowKey = 'sk-narrow-0123456789abcdef';
 
 /**
  * Starts a site. Its models are `simulator` and `simulator-reasoning`, and `scripted`, which the model server answers
@@ -48,11 +60,12 @@ export async function startClientSite({
     key: slowKey,
     limits: { requestsPerMinute: 1 },
   }));
+  const narrow = { name: 'narrow', key: narrowKey, limits: { concurrent: 1, queued: 1 } };
   const service = await startService({
     settings: {
       server: { corsOrigins },
       files: { enabled: true },
-      keys: [{ name: 'client', key }, ...oneRequest],
+      keys: [{ name: 'client', key }, narrow, ...oneRequest],
       providers: [
         { id: 'simulator', ...simulator },
         { id: 'simulator-reasoning', ...simulator, reasoning: true },
@@ -69,19 +82,41 @@ export async function startClientSite({
       ],
     },
   });
+  const origin = String(service.apiUrls[0]);
+  const path = await startBreakablePath(origin);
   return {
     service,
     model,
+    path,
     key,
-    baseUrl: (mount) => `${service.apiUrls[0]}${mount}`,
+    baseUrl: (mount) => `${origin}${mount}`,
+    async fillNarrowKey() {
+      const running = onlyPrompt('Hold on');
+      await createInBackground(origin, running);
+      // The second one comes once the first one runs: until then the first one is what waits.
+      await eventually(() => model.requestsFor(running).length === 1);
+      await createInBackground(origin, 'Tell me of Bergen.');
+      return () => model.goOn(running);
+    },
     async [Symbol.asyncDispose]() {
       try {
+        await path.close();
         await service.stop();
       } finally {
         await model.close();
       }
     },
   };
+}
+
+/** Creates a response of the narrow key, which needs no caller. */
+async function createInBackground(origin: string, input: string): Promise<void> {
+  const answer = await fetch(`${origin}/v1/responses`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${narrowKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'scripted', input, background: true }),
+  });
+  if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`);
 }
 
 /** A prompt that no other test uses, so that its request can be found at the model server. */

@@ -19,7 +19,9 @@ export type Answer =
   /** Breaks off after its first words. */
   | { kind: 'broken'; firstWords: string; code: string }
   /** Says its first words and nothing more until the caller leaves. */
-  | { kind: 'stalled'; firstWords: string };
+  | { kind: 'stalled'; firstWords: string }
+  /** Says its first words, and the rest once the test lets it go on. */
+  | { kind: 'held'; firstWords: string; rest: string };
 
 export interface FunctionCall {
   name: string;
@@ -84,6 +86,7 @@ const conversations: readonly Conversation[] = [
   { when: /^Refuse/, answer: () => ({ kind: 'refused', status: 400, code: 'invalid_prompt' }) },
   { when: /^Break/, answer: () => ({ kind: 'broken', firstWords: 'It was a dark ', code: 'server_error' }) },
   { when: /^Stall/, answer: () => ({ kind: 'stalled', firstWords: 'Well, ' }) },
+  { when: /^Hold on/, answer: () => ({ kind: 'held', firstWords: 'Well, ', rest: 'that is all.' }) },
 ];
 
 /** What the scripted model answers. Any other prompt gets one sentence. */

@@ -17,6 +17,8 @@ export interface ScriptedModel {
   requestsFor: (prompt: string) => UpstreamRequest[];
   /** The next request after so many gets a 429 that says to come back at once. */
   limitOnce: () => void;
+  /** Lets the held answer to a prompt go on, also if the prompt has yet to come. */
+  goOn: (prompt: string) => void;
   close: () => Promise<void>;
 }
 
@@ -24,6 +26,12 @@ export interface ScriptedModel {
 export async function startScriptedModel(): Promise<ScriptedModel> {
   const fake: FakeUpstream = await startFakeUpstream();
   const seen: { prompt: string; request: UpstreamRequest }[] = [];
+  const holds = new Map<string, PromiseWithResolvers<void>>();
+  const holdOf = (prompt: string) => {
+    const hold = holds.get(prompt) ?? Promise.withResolvers<void>();
+    holds.set(prompt, hold);
+    return hold;
+  };
   let limited = 0;
   const answer = async (exchange: UpstreamExchange, question: Question, wire: Wire) => {
     seen.push({ prompt: question.prompt, request: exchange.request });
@@ -31,7 +39,8 @@ export async function startScriptedModel(): Promise<ScriptedModel> {
       limited -= 1;
       return refuse(exchange, 429, 'rate_limit_exceeded', { 'retry-after': '1' });
     }
-    return play(exchange, answerTo(question), wire);
+    const answered = answerTo(question);
+    return play(exchange, answered, { wire, hold: () => holdOf(question.prompt).promise });
   };
   fake.onResponses((exchange) => answer(exchange, questionOfResponses(exchange.request.body), responsesWire));
   fake.onChatCompletions((exchange) => answer(exchange, questionOfChat(exchange.request.body), chatWire));
@@ -41,6 +50,7 @@ export async function startScriptedModel(): Promise<ScriptedModel> {
     limitOnce() {
       limited += 1;
     },
+    goOn: (prompt) => holdOf(prompt).resolve(),
     close: () => fake.close(),
   };
 }
@@ -54,7 +64,13 @@ interface Wire {
   end: (stream: UpstreamStream, reason: 'stop' | 'tool_calls') => Promise<void>;
 }
 
-async function play(exchange: UpstreamExchange, answer: Answer, wire: Wire): Promise<void> {
+interface Manner {
+  wire: Wire;
+  /** Resolves when a held answer may go on. */
+  hold: () => Promise<void>;
+}
+
+async function play(exchange: UpstreamExchange, answer: Answer, { wire, hold }: Manner): Promise<void> {
   if (answer.kind === 'refused') return refuse(exchange, answer.status, answer.code, answer.headers);
   const stream = exchange.stream();
   switch (answer.kind) {
@@ -75,6 +91,11 @@ async function play(exchange: UpstreamExchange, answer: Answer, wire: Wire): Pro
       await wire.text(stream, answer.firstWords);
       await exchange.hang();
       return;
+    case 'held':
+      await wire.text(stream, answer.firstWords);
+      await Promise.race([hold(), exchange.request.ended]);
+      await wire.text(stream, answer.rest);
+      return wire.end(stream, 'stop');
   }
 }
 
