@@ -94,6 +94,43 @@ describe('a message', () => {
     });
   });
 
+  it('has its marks for caches reach the worker, beside items that have none', async () => {
+    const cache_control = { type: 'ephemeral', ttl: '1h' };
+    const key = 'marks';
+    const asked = { system: [{ type: 'text', text: 'Be brief.', cache_control }] };
+    const { headers } = await create(asked, { headers: { 'Idempotency-Key': key } });
+    const { cache_breakpoints: breakpoints } = api.worker.runs[0]?.record.request ?? {};
+    expect(breakpoints).toEqual([{ at: 'input', index: 0, part: 0, ttl: '1h' }]);
+    const id = String(headers['x-sluice-response-id']);
+    const stored = await Promise.all([
+      api.get(`/v1/responses/${id}`),
+      api.get(`/v1/responses/${id}/input_items`),
+    ]);
+    for (const answer of stored) {
+      expect(answer.status).toBe(200);
+      expect(JSON.stringify(answer.json())).not.toMatch(/cache_(?:control|breakpoints)/);
+    }
+    // Marks change nothing of an answer, so that of the first try is that of the second.
+    const again = await create(
+      { system: [{ type: 'text', text: 'Be brief.' }] },
+      { headers: { 'Idempotency-Key': key } },
+    );
+    expect(again.headers['x-sluice-response-id']).toBe(id);
+  });
+
+  it.each([
+    ['system[0].cache_control.ttl', { type: 'ephemeral', ttl: '2h' }, 1],
+    ['system[4].cache_control', { type: 'ephemeral' }, 5],
+  ])('is refused for its mark at %s', async (param, cache_control, count) => {
+    const system = Array.from({ length: count }, () => ({ type: 'text', text: 'Hm.', cache_control }));
+    const { status, json } = await create({ system });
+    expect(status).toBe(400);
+    expect(json()).toMatchObject({
+      type: 'error',
+      error: { type: 'invalid_request_error', details: { error_code: 'invalid_value', param } },
+    });
+  });
+
   it('has thoughts that bring the model its reasoning back', async () => {
     api.worker.onRun(async (run) => {
       run.think('Let me think.');

@@ -149,6 +149,7 @@ class AiSdkProvider implements Provider {
       providerId: this.id,
       fetchesUrls: this.#settings.fetchesUrls ?? false,
       specificationVersion: model.specificationVersion,
+      takesCacheMarks: this.#settings.package === '@ai-sdk/anthropic',
     });
     const told = traceparent === undefined ? {} : { headers: { traceparent } };
     const opening = this.#fetch.run(watch, () =>

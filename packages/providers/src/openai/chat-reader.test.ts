@@ -60,6 +60,16 @@ describe('ChatReader on recorded streams', () => {
     ]);
   });
 
+  it('takes what was written to a cache, under the name of OpenRouter and that of LiteLLM', async () => {
+    for (const name of ['cache_write_tokens', 'cache_creation_tokens']) {
+      const prompt_tokens_details = { cached_tokens: 4, [name]: 3 };
+      const counts = { prompt_tokens: 9, completion_tokens: 1, prompt_tokens_details };
+      expect(readAll([{ ...delta({}, 'stop'), usage: counts }])[0]).toMatchObject({
+        usage: { input_tokens_details: { cached_tokens: 4, cache_write_tokens: 3 } },
+      });
+    }
+  });
+
   it('tells whole calls of Ollama apart that share one index, and takes usage from the last choice', () => {
     expect(readAll(recorded('ollama-whole-tool-calls'))).toEqual([
       { type: 'function_call', callKey: '0', callId: 'call_aa11', name: 'get_weather' },
