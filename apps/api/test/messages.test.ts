@@ -94,6 +94,36 @@ describe('a message', () => {
     });
   });
 
+  it('says before which stop sequence it has ended, whole, streamed and told again', async () => {
+    api.worker.onRun(async (run) => {
+      run.say('Hel');
+      await run.complete('lo');
+    });
+    const expected = { stop_reason: 'stop_sequence', stop_sequence: 'lo' };
+    const headers = { 'Idempotency-Key': 'stopped' };
+    const first = await create({ stop_sequences: ['lo'] }, { headers });
+    expect(first.json()).toMatchObject(expected);
+    const again = await create({ stop_sequences: ['lo'] }, { headers });
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect(again.json()).toEqual(first.json());
+    for (const asked of [{ headers }, {}]) {
+      const frames = await stream({ stop_sequences: ['lo'] }, asked);
+      expect(frames.at(-2)).toMatchObject({ type: 'message_delta', delta: expected });
+    }
+    expect(api.worker.runs).toHaveLength(2);
+    // The Responses API has no such member, as a body and in events.
+    const kept = `/v1/responses/${String(first.headers['x-sluice-response-id'])}`;
+    const stored = (await api.get(kept)).json();
+    expect(stored).toMatchObject({ status: 'completed', output_text: 'Hel' });
+    expect(stored).not.toHaveProperty('stop_sequence');
+    const list = (await api.get('/v1/responses')).json();
+    const authorization = `Bearer ${apiKeys.first}`;
+    const url = new URL(`${kept}?stream=true`, await api.listen());
+    const events = await (await fetch(url, { headers: { authorization } })).text();
+    expect(events).toContain('event: response.completed');
+    expect(JSON.stringify([list, events])).not.toContain('stop_sequence');
+  });
+
   it('has its marks for caches reach the worker, beside items that have none', async () => {
     const cache_control = { type: 'ephemeral', ttl: '1h' };
     const key = 'marks';

@@ -146,6 +146,24 @@ describe('recorded streams through the packages of vendors', () => {
     );
   });
 
+  it.each([
+    [['\n', 'END'], { stopSequence: 'END' }],
+    [['\n'], {}],
+  ])('says of an answer of Anthropic that may end before %j which it was', async (stop, told) => {
+    const text = recordedStream('anthropic-text').replace(
+      '"stop_reason":"end_turn","stop_sequence":null',
+      '"stop_reason":"stop_sequence","stop_sequence":"END"',
+    );
+    expect(text).toContain('"stop_sequence":"END"');
+    answerVendor(anthropic, upstream, async ({ stream }) => {
+      const out = stream();
+      await out.raw(text);
+      out.end();
+    });
+    const chunks = await all(run(made(anthropic), { ...request(), stop }));
+    expect(chunks.at(-1)).toEqual({ type: 'finish', reason: 'stop', ...told });
+  });
+
   it('has marks for caches reach Anthropic at every place that has one', async () => {
     answerVendor(anthropic, upstream, replay('anthropic-text'));
     const input = [

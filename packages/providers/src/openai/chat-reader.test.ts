@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { ChatReader } from './chat-reader.ts';
 import type { ProviderChunk } from '../provider.ts';
 
-function readAll(events: unknown[], wantsLogprobs = false): ProviderChunk[] {
-  const reader = new ChatReader('up', wantsLogprobs);
+function readAll(events: unknown[], wantsLogprobs = false, stop: string[] = []): ProviderChunk[] {
+  const reader = new ChatReader('up', wantsLogprobs, stop);
   const chunks = events.flatMap((event) =>
     reader.read({ name: undefined, data: typeof event === 'string' ? event : JSON.stringify(event) }),
   );
@@ -57,6 +57,25 @@ describe('ChatReader on recorded streams', () => {
       { type: 'text', delta: ' there' },
       usage(11, 2),
       { type: 'finish', reason: 'max_output_tokens' },
+    ]);
+  });
+
+  it.each([
+    ['stop', { stop_reason: 'END' }, 'END'],
+    ['stop', { matched_stop: 'END' }, 'END'],
+    ['stop', { stop_reason: 128_009 }, undefined],
+    ['stop', { stop_reason: 'not asked for' }, undefined],
+    ['stop', {}, undefined],
+    ['length', { stop_reason: 'END' }, undefined],
+  ])('ends with %s and %j before the stop sequence %s', (reason, told, stopSequence) => {
+    const last = { index: 0, delta: {}, finish_reason: reason, ...told };
+    const chunks = readAll([{ choices: [last] }], false, ['\n', 'END']);
+    expect(chunks).toEqual([
+      {
+        type: 'finish',
+        reason: reason === 'length' ? 'max_output_tokens' : 'stop',
+        ...(stopSequence !== undefined && { stopSequence }),
+      },
     ]);
   });
 

@@ -40,6 +40,9 @@ export function openAiChat(settings: OpenAiChatSettings, timeouts: Timeouts): Pr
     requestBody: (generation, model) => chatRequestBody(generation, model, options),
     echoBytes: () => 0,
     reader: (generation) =>
-      new CustomInputs(new ChatReader(settings.id, wantsLogprobs(generation)), generation.tools),
+      new CustomInputs(
+        new ChatReader(settings.id, wantsLogprobs(generation), generation.stop),
+        generation.tools,
+      ),
   });
 }
