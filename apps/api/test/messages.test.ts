@@ -94,6 +94,73 @@ describe('a message', () => {
     });
   });
 
+  it('says before which stop sequence it has ended, whole, streamed and told again', async () => {
+    api.worker.onRun(async (run) => {
+      run.say('Hel');
+      await run.complete('lo');
+    });
+    const expected = { stop_reason: 'stop_sequence', stop_sequence: 'lo' };
+    const headers = { 'Idempotency-Key': 'stopped' };
+    const first = await create({ stop_sequences: ['lo'] }, { headers });
+    expect(first.json()).toMatchObject(expected);
+    const again = await create({ stop_sequences: ['lo'] }, { headers });
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect(again.json()).toEqual(first.json());
+    for (const asked of [{ headers }, {}]) {
+      const frames = await stream({ stop_sequences: ['lo'] }, asked);
+      expect(frames.at(-2)).toMatchObject({ type: 'message_delta', delta: expected });
+    }
+    expect(api.worker.runs).toHaveLength(2);
+    // The Responses API has no such member, as a body and in events.
+    const kept = `/v1/responses/${String(first.headers['x-sluice-response-id'])}`;
+    const stored = (await api.get(kept)).json();
+    expect(stored).toMatchObject({ status: 'completed', output_text: 'Hel' });
+    expect(stored).not.toHaveProperty('stop_sequence');
+    const list = (await api.get('/v1/responses')).json();
+    const authorization = `Bearer ${apiKeys.first}`;
+    const url = new URL(`${kept}?stream=true`, await api.listen());
+    const events = await (await fetch(url, { headers: { authorization } })).text();
+    expect(events).toContain('event: response.completed');
+    expect(JSON.stringify([list, events])).not.toContain('stop_sequence');
+  });
+
+  it('has its marks for caches reach the worker, beside items that have none', async () => {
+    const cache_control = { type: 'ephemeral', ttl: '1h' };
+    const key = 'marks';
+    const asked = { system: [{ type: 'text', text: 'Be brief.', cache_control }] };
+    const { headers } = await create(asked, { headers: { 'Idempotency-Key': key } });
+    const { cache_breakpoints: breakpoints } = api.worker.runs[0]?.record.request ?? {};
+    expect(breakpoints).toEqual([{ at: 'input', index: 0, part: 0, ttl: '1h' }]);
+    const id = String(headers['x-sluice-response-id']);
+    const stored = await Promise.all([
+      api.get(`/v1/responses/${id}`),
+      api.get(`/v1/responses/${id}/input_items`),
+    ]);
+    for (const answer of stored) {
+      expect(answer.status).toBe(200);
+      expect(JSON.stringify(answer.json())).not.toMatch(/cache_(?:control|breakpoints)/);
+    }
+    // Marks change nothing of an answer, so that of the first try is that of the second.
+    const again = await create(
+      { system: [{ type: 'text', text: 'Be brief.' }] },
+      { headers: { 'Idempotency-Key': key } },
+    );
+    expect(again.headers['x-sluice-response-id']).toBe(id);
+  });
+
+  it.each([
+    ['system[0].cache_control.ttl', { type: 'ephemeral', ttl: '2h' }, 1],
+    ['system[4].cache_control', { type: 'ephemeral' }, 5],
+  ])('is refused for its mark at %s', async (param, cache_control, count) => {
+    const system = Array.from({ length: count }, () => ({ type: 'text', text: 'Hm.', cache_control }));
+    const { status, json } = await create({ system });
+    expect(status).toBe(400);
+    expect(json()).toMatchObject({
+      type: 'error',
+      error: { type: 'invalid_request_error', details: { error_code: 'invalid_value', param } },
+    });
+  });
+
   it('has thoughts that bring the model its reasoning back', async () => {
     api.worker.onRun(async (run) => {
       run.think('Let me think.');

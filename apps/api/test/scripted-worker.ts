@@ -18,7 +18,8 @@ export interface Run {
   embed(base64: string): void;
   /** Calls a function of the client. */
   call(name: string, args: string): void;
-  complete(): Promise<void>;
+  /** Ends the answer, before a stop sequence if one is given. */
+  complete(stopSequence?: string): Promise<void>;
   fail(code: FailureCode): Promise<void>;
   /** Waits until somebody ends the run, and obeys. */
   hang(): Promise<void>;
@@ -147,8 +148,9 @@ function startRun(generation: Generation, call: ProviderCall) {
         { type: 'function_arguments', callKey: name, delta },
       );
     },
-    complete: () => {
-      push({ type: 'usage', usage }, { type: 'finish', reason: 'stop' });
+    complete: (stopSequence) => {
+      const stopped = stopSequence === undefined ? {} : { stopSequence };
+      push({ type: 'usage', usage }, { type: 'finish', reason: 'stop', ...stopped });
       ended.resolve();
       return ended.promise;
     },

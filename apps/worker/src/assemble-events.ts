@@ -51,7 +51,7 @@ export class Assembler {
   #content: OpenContent | undefined;
   #phase: 'commentary' | 'final_answer' | undefined;
   #usage: Usage | null = null;
-  #finish: FinishReason | undefined;
+  #finish: Extract<ProviderChunk, { type: 'finish' }> | undefined;
 
   /**
    * `isFollowed`: whether anybody will see the events. Otherwise they are not kept apart from the output. `sealReasoning` is
@@ -72,7 +72,12 @@ export class Assembler {
   }
 
   get finish(): FinishReason | undefined {
-    return this.#finish;
+    return this.#finish?.reason;
+  }
+
+  /** The text of `stop` before which the model has stopped, if its upstream says so. */
+  get stopSequence(): string | undefined {
+    return this.#finish?.stopSequence;
   }
 
   /** The output of the chunks so far, with the items that are still open. */
@@ -127,12 +132,9 @@ export class Assembler {
         const closed = (this.#content?.counts.content ?? 0) > 0 ? this.#closeContent() : [];
         const { events, at } = this.#openPart('reasoning', 'summary_text');
         const { content_index: summary_index, ...inItem } = at;
-        const delta = { ...inItem, summary_index, delta: chunk.delta };
-        return [
-          ...closed,
-          ...events,
-          this.#emit({ type: 'response.reasoning_summary_text.delta', ...delta }),
-        ];
+        const said = { ...inItem, summary_index, delta: chunk.delta };
+        const delta = this.#emit({ type: 'response.reasoning_summary_text.delta', ...said });
+        return [...closed, ...events, delta];
       }
       case 'reasoning_opaque':
         return this.#addOpaque(chunk.opaque);
@@ -147,7 +149,7 @@ export class Assembler {
         this.#usage = chunk.usage;
         return [];
       case 'finish':
-        this.#finish = chunk.reason;
+        this.#finish = chunk;
         // Reasoning that was cut off is not sealed: its rest is missing.
         return chunk.reason === 'max_output_tokens' ? [] : this.#closeReasoning();
     }
@@ -193,8 +195,7 @@ export class Assembler {
     const index = this.#calls.get(callKey);
     const item = index === undefined ? undefined : this.#output.fold.items[index];
     if (index === undefined || !item) return [];
-    const inItem = { item_id: item.id, output_index: index };
-    return [this.#emit({ type, ...inItem, delta })];
+    return [this.#emit({ type, item_id: item.id, output_index: index, delta })];
   }
 
   /** Makes sure a part of this kind is open to take a delta. */

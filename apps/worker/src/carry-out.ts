@@ -100,6 +100,7 @@ function endAttempt(
         // Otherwise a caller that leaves before the upstream counts would have its output for nothing.
         uncountedOf: (output) => (assembler.hasOutput ? estimatedUsage(generation, output) : undefined),
         server: attempt.server,
+        stopSequence: assembler.stopSequence,
         hasSaidError: false,
         because,
       },

@@ -6,6 +6,7 @@ import type { ContentSealer } from '@sluice/response-store/sealed-content';
 import type { Attempt } from './attempt.ts';
 import type { AttemptFailure } from './conclude-attempt.ts';
 import { openContext } from './open-context.ts';
+import { placeBreakpoints } from './place-breakpoints.ts';
 import type { ResponseLog } from './response-log.ts';
 import { truncateContext } from './truncate-context.ts';
 
@@ -43,12 +44,15 @@ export async function readGeneration(
     throw finalFailure('context_length_exceeded', `What response ${record.id} continues from is too large`);
   }
   const { request } = record;
-  const input = openContext([...context.items, ...record.input], dependencies.sealerOf(record.tenant));
+  const whole = openContext([...context.items, ...record.input], dependencies.sealerOf(record.tenant));
   const contextTokens =
     request.truncation === 'auto' ? dependencies.contextTokensOf(request.model) : undefined;
+  const input =
+    contextTokens === undefined ? whole : truncateContext({ ...request, input: whole }, contextTokens);
   return {
     ...request,
-    input: contextTokens === undefined ? input : truncateContext({ ...request, input }, contextTokens),
+    input,
+    ...placeBreakpoints(request, { whole, before: context.items.length, kept: input }),
     ...mostOutput(record),
   };
 }

@@ -30,6 +30,8 @@ export interface EndingResponse {
   uncountedOf: (output: readonly OutputItem[]) => Usage | undefined;
   /** Key of the server that ran it, where its provider has several. */
   server?: string | undefined;
+  /** The text of `stop` before which its model has stopped. */
+  stopSequence?: string | undefined;
   /** Whether an `error` event is in the log already. */
   hasSaidError: boolean;
   /** Why it ends without a run; undefined after one. */
@@ -87,7 +89,7 @@ function endOf(plan: EndPlan, ending: EndingResponse, nowSeconds: number): Respo
   const produced = { output, usage: ending.usageOf(output) };
   switch (plan.status) {
     case 'completed':
-      return completed(produced, nowSeconds);
+      return completed(produced, nowSeconds, ending.stopSequence);
     case 'incomplete':
       return incomplete(produced, plan.reason);
     case 'cancelled':

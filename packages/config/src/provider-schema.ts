@@ -183,6 +183,10 @@ const openaiChat = z.strictObject({
     description:
       "The member of the assistant's messages under which earlier reasoning is sent back, where a client has sent it or kept it encrypted. vLLM and OpenRouter read `reasoning`, DeepSeek and llama.cpp `reasoning_content`. Without it, none is sent.",
   }),
+  cacheControl: z.boolean().default(false).meta({
+    description:
+      'Whether the marks of clients for caches (`cache_control`) are sent on, at parts of messages, tools, calls and outputs. LiteLLM and OpenRouter take them. Other servers have no use for them, and some refuse them.',
+  }),
 });
 const openaiResponses = z.strictObject({ type: z.literal('openai-responses'), ...upstream });
 

@@ -51,6 +51,7 @@ export type Generation = { input: ContextItem[] } & Pick<
   | 'max_output_tokens'
   | 'stop'
   | 'seed'
+  | 'cache_breakpoints'
   | 'embedding'
   | 'include'
   | 'truncation'

@@ -48,6 +48,7 @@ export {
   type InputMessage,
   type InputPart,
 } from './items.ts';
+export { type CacheBreakpoint, cacheTtls, type CacheTtl, mostCacheBreakpoints } from './cache-breakpoints.ts';
 export { firstProblem } from './first-problem.ts';
 export {
   createResponseSchema,
@@ -60,6 +61,7 @@ export {
   type ToolChoice,
 } from './create-response.ts';
 export {
+  type CachingRequest,
   openToolOutputs,
   parseCreateResponse,
   presentMembers,

@@ -43,13 +43,14 @@ interface Produced {
   usage: Usage | null;
 }
 
-/** The model finished. `completedAt` is in Unix seconds. */
-export function completed(produced: Produced, completedAt: number): ResponseEnd {
+/** The model finished, before a `stopSequence` if its upstream says so. `completedAt` is in Unix seconds. */
+export function completed(produced: Produced, completedAt: number, stopSequence?: string): ResponseEnd {
   return {
     status: 'completed',
     completed_at: completedAt,
     incomplete_details: null,
     error: null,
+    ...(stopSequence !== undefined && { stop_sequence: stopSequence }),
     ...produced,
   };
 }

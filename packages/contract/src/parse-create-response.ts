@@ -1,3 +1,4 @@
+import type { CacheBreakpoint } from './cache-breakpoints.ts';
 import { createResponseSchema, type CreateResponseBody } from './create-response.ts';
 import type { EmbeddingRequest } from './embedding.ts';
 import { firstProblem } from './first-problem.ts';
@@ -11,7 +12,8 @@ import { ServiceError } from './service-error.ts';
  * An absent member stays absent, so a provider can tell a default from a choice. `responseFor` fills in the defaults.
  */
 export type CreateResponse = Omit<CreateResponseBody, 'input'> & { input: InputItem[] } & HostedRequest &
-  SamplingRequest & { embedding?: EmbeddingRequest };
+  SamplingRequest &
+  CachingRequest & { embedding?: EmbeddingRequest };
 
 /** Members for sampling that other protocols have. A request of the Responses API has none of them. */
 export interface SamplingRequest {
@@ -19,6 +21,12 @@ export interface SamplingRequest {
   stop?: string[];
   /** Equal seeds should lead to equal outputs, where the upstream can do that. */
   seed?: number;
+}
+
+/** What other protocols say about caches of upstreams. A request of the Responses API has none of it. */
+export interface CachingRequest {
+  /** At most `mostCacheBreakpoints`. A provider that has no place for them ignores them. */
+  cache_breakpoints?: CacheBreakpoint[];
 }
 
 export interface ParseOptions {

@@ -115,9 +115,14 @@ const members = {
 /**
  * A response inside the service. It has no `object`, because that depends on the mount it is sent from.
  *
- * Only `user` and `text.verbosity` may be absent. SDKs and the public compliance suite fail without the other members.
+ * Of the members of a body, only `user` and `text.verbosity` may be absent. SDKs and the public compliance suite fail without the others.
  */
-export const responseSchema = z.object({ id, ...members });
+export const responseSchema = z.object({
+  id,
+  ...members,
+  /** The text of `stop` before which the output has ended. Bodies of the Responses API do not have it; the door of messages tells it. */
+  stop_sequence: z.string().exactOptional(),
+});
 export type Response = z.output<typeof responseSchema>;
 
 /** A response as a client receives it, as a body or in a life-cycle event. The mount decides its `object`. */
@@ -136,5 +141,6 @@ export const responseEndSchema = responseSchema.pick({
   error: true,
   output: true,
   usage: true,
+  stop_sequence: true,
 });
 export type ResponseEnd = z.output<typeof responseEndSchema>;

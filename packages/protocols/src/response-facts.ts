@@ -1,4 +1,10 @@
-import { type LifecycleEvent, type OutputItem, type ResponseEnd, ServiceError } from '@sluice/contract';
+import {
+  type LifecycleType,
+  type OutputItem,
+  type Response,
+  type ResponseEnd,
+  ServiceError,
+} from '@sluice/contract';
 
 /** The characters of an id behind its prefix, under which other protocols know the same response. */
 export function suffixOf(responseId: string): string {
@@ -22,7 +28,13 @@ export function refuseCancelled({
   throw new ServiceError('server_error', 'The response was cancelled.', { shouldRetry: false });
 }
 
+/** An event of the life cycle as a door is given it, with members that no body has. */
+export interface ToldLifecycle {
+  type: LifecycleType;
+  response: Response;
+}
+
 /** An event of the life cycle, as the api has made it. */
-export function lifecycleEvent(json: string): LifecycleEvent {
-  return JSON.parse(json) as LifecycleEvent;
+export function lifecycleEvent(json: string): ToldLifecycle {
+  return JSON.parse(json) as ToldLifecycle;
 }

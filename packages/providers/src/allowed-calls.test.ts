@@ -68,6 +68,12 @@ describe('AllowedCalls', () => {
     ]);
   });
 
+  it('passes on before which stop sequence an answer without calls has ended', () => {
+    const stopped: ProviderChunk = { type: 'finish', reason: 'stop', stopSequence: 'END' };
+    expect(admitted({ tools }, [stopped])).toEqual([stopped]);
+    expect(admitted({ tools }, [...call('0', 'a'), stopped])).toEqual([...call('0', 'a'), finish]);
+  });
+
   it('finishes with stop when every call was suppressed', () => {
     expect(admitted({ tools, tool_choice: 'none' }, [...call('0', 'a'), finish])).toEqual([
       { type: 'finish', reason: 'stop' },

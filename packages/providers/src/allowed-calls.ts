@@ -71,7 +71,8 @@ export class AllowedCalls {
       return this.#suppressed.has(chunk.callKey) ? undefined : chunk;
     }
     if (chunk.type === 'finish' && (chunk.reason === 'stop' || chunk.reason === 'function_call')) {
-      return { type: 'finish', reason: this.#admitted > 0 ? 'function_call' : 'stop' };
+      if (this.#admitted > 0) return { type: 'finish', reason: 'function_call' };
+      return { ...chunk, reason: 'stop' };
     }
     return chunk;
   }

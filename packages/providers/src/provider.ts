@@ -60,7 +60,8 @@ export type ProviderChunk =
   | { type: 'custom_tool_call'; callKey: string; callId?: string; name: string }
   | { type: 'custom_tool_input'; callKey: string; delta: string }
   | { type: 'usage'; usage: Usage }
-  | { type: 'finish'; reason: FinishReason };
+  /** `stopSequence` is the text of the request's `stop` before which the model has stopped, where the upstream says which it was. */
+  | { type: 'finish'; reason: FinishReason; stopSequence?: string };
 
 /** Why the model stopped. A stream that ends without saying so has failed. */
 export type FinishReason = 'stop' | 'function_call' | 'max_output_tokens' | 'content_filter';

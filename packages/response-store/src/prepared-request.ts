@@ -114,9 +114,9 @@ function pieceOf(input: string | Uint8Array, from: number, to: number): string |
 
 /**
  * Begins the digest of a request: everything but how the answer is delivered, so that a caller may come back for it in
- * another mode.
+ * another mode, and but marks for caches, which change nothing of the answer.
  */
-function digestOf({ stream: _, stream_options: __, ...rest }: StoredRequest): Hash {
+function digestOf({ stream: _, stream_options: __, cache_breakpoints: ___, ...rest }: StoredRequest): Hash {
   return createHash('sha256').update(canonicalJson(rest));
 }
 

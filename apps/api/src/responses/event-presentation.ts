@@ -18,6 +18,8 @@ export interface PresentationOptions {
   obfuscate: boolean;
   /** Name raw reasoning events as the Open Responses specification does, not as OpenAI does. */
   specificationNames: boolean;
+  /** Whether a door of another protocol reads them; see `lifecycleJson`. False by default. */
+  isForDoor?: boolean | undefined;
 }
 
 /** Padded events are a multiple of this long, in characters. */
@@ -60,7 +62,8 @@ export class EventPresentation {
   ): SentEvent {
     const isLast = end !== undefined && isTerminalType(type);
     const response = isLast ? withEnd(accepted, end) : { ...accepted, status: statusShownBy(type) };
-    const json = lifecycleJson(this.#options.dialect, type, sequenceNumber, response);
+    const { dialect, isForDoor } = this.#options;
+    const json = lifecycleJson(dialect, { type, sequenceNumber }, response, isForDoor);
     return { type, sequenceNumber, json, texts: isLast ? texts : undefined };
   }
 

@@ -49,7 +49,7 @@ export const createMessage = defineRoute({
         },
       };
       if (pending.request.stream === true) {
-        const presentation = presentationOf(request, dialect, false);
+        const presentation = { ...presentationOf(request, dialect, false), isForDoor: true };
         const open = () => openEventStream(reply, messageFraming(delivery, request.id));
         await responses.create.stream(caller, { ...creation, presentation }, open);
         return reply;

@@ -2,11 +2,10 @@ import {
   type ErrorBody,
   isTerminalType,
   isToolCall,
-  type LifecycleEvent,
   type ResponseEvent,
   ServiceError,
 } from '@sluice/contract';
-import { betweenReasoning, lifecycleEvent } from '../response-facts.ts';
+import { betweenReasoning, lifecycleEvent, type ToldLifecycle } from '../response-facts.ts';
 import { annotationOf, finishReasonOf, headOf, usageOf } from './chat-completion.ts';
 import { asChatError } from './chat-params.ts';
 import type { ChatDelivery } from './chat-request.ts';
@@ -48,7 +47,7 @@ export class ChatChunks {
     return this.#content(JSON.parse(json) as ResponseEvent);
   }
 
-  #begin({ response }: LifecycleEvent): void {
+  #begin({ response }: Pick<ToldLifecycle, 'response'>): void {
     this.#head = JSON.stringify(headOf(response, 'chat.completion.chunk')).slice(0, -1);
   }
 
@@ -97,8 +96,8 @@ export class ChatChunks {
     return this.#delta({ reasoning_content: `${isNext ? betweenReasoning : ''}${delta}` });
   }
 
-  #end({ response }: LifecycleEvent): string[] {
-    if (this.#head === '') this.#begin({ response } as LifecycleEvent);
+  #end({ response }: ToldLifecycle): string[] {
+    if (this.#head === '') this.#begin({ response });
     if (response.error) return [this.#fail(response.error)];
     try {
       const finish = finishReasonOf(response);

@@ -1,4 +1,5 @@
 import { ServiceError } from '@sluice/contract';
+import { cachingOf, type MarkAt, markAt } from '../cache-marks.ts';
 import { checkedRequest, membersOfBody, type Translated, type TranslationOptions } from '../members.ts';
 import { inputOf } from './chat-input.ts';
 import { type ChatParams, asChatError } from './chat-params.ts';
@@ -32,12 +33,13 @@ export function parseChatRequest(
 ): Translated<ChatDelivery> {
   const chat = membersOfBody(body, chatRequestSchema, ['model', 'messages']);
   checkTogether(chat);
-  const { items: input, paths } = inputOf(chat.messages);
+  const { items: input, paths, marks } = inputOf(chat.messages);
   const params: ChatParams = { paths, tools: chat.tools?.map(({ type }) => type) ?? [] };
   const named = (error: ServiceError) => asChatError(error, params);
   const members = { ...membersOf(chat), store: chat.store ?? canReturn, input };
   const request = checkedRequest(members, options, named);
-  return { request: { ...request, ...besidesOf(chat) }, delivery: deliveryOf(chat), named };
+  const besides = { ...besidesOf(chat), ...cachingOf([...toolMarks(chat), ...marks]) };
+  return { request: { ...request, ...besides }, delivery: deliveryOf(chat), named };
 }
 
 function checkTogether({ logprobs, top_logprobs: top, max_tokens, max_completion_tokens }: ChatRequestBody) {
@@ -102,8 +104,24 @@ function deliveryOf({ stream_options: options }: ChatRequestBody): ChatDelivery 
   return { includesUsage: options?.include_usage === true };
 }
 
+/** LiteLLM takes a mark beside a function and in it. */
+function toolMarks({ tools = [] }: ChatRequestBody): MarkAt[] {
+  return tools.flatMap((each, index) => {
+    const inside = each.type === 'function' ? each.function.cache_control : undefined;
+    const path = `tools[${index}]`;
+    const [mark] = [
+      ...markAt({ at: 'tool', index }, each.cache_control, path),
+      ...markAt({ at: 'tool', index }, inside, `${path}.function`),
+    ];
+    return mark ? [mark] : [];
+  });
+}
+
 function toolOf(each: ChatTool): Record<string, unknown> {
-  if (each.type === 'function') return { type: 'function', ...each.function };
+  if (each.type === 'function') {
+    const { name, description, parameters, strict } = each.function;
+    return { type: 'function', name, description, parameters, strict };
+  }
   const { format, ...rest } = each.custom;
   return { type: 'custom', ...rest, ...(format && { format: customFormatOf(format) }) };
 }

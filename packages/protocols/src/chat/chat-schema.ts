@@ -1,16 +1,20 @@
 import { createResponseSchema, jsonObjectSchema, toolModeSchema } from '@sluice/contract';
 import { z } from 'zod';
+import { cacheControl } from '../cache-marks.ts';
 import { unsupported } from '../members.ts';
 
 /**
  * The request of a chat completion, as OpenAI's API reference has it. Members of a form that the Responses API has, too, are checked by
- * that; here is what they look like.
+ * that; here is what they look like. A `cache_control` is not OpenAI's: clients of LiteLLM and OpenRouter send it.
  */
 
-const textPart = z.object({ type: z.literal('text'), text: z.string() });
+const marked = { cache_control: cacheControl };
+
+const textPart = z.object({ type: z.literal('text'), text: z.string(), ...marked });
 const imagePart = z.object({
   type: z.literal('image_url'),
   image_url: z.object({ url: z.string(), detail: z.enum(['auto', 'low', 'high', 'original']).nullish() }),
+  ...marked,
 });
 const filePart = z.object({
   type: z.literal('file'),
@@ -19,6 +23,7 @@ const filePart = z.object({
     file_data: z.string().nullish(),
     file_id: z.string().nullish(),
   }),
+  ...marked,
 });
 const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 const mediaPart = z.discriminatedUnion('type', [textPart, imagePart, filePart]);
@@ -36,21 +41,27 @@ export const toolCall = z.discriminatedUnion('type', [
   }),
 ]);
 
+const [functionCall, customCall] = toolCall.options;
+const markedCall = z.discriminatedUnion('type', [functionCall.extend(marked), customCall.extend(marked)]);
+
 const message = z.discriminatedUnion('role', [
   z.object({
     role: z.literal('system'),
     content: z.union([z.string(), z.array(textPart)]),
     name: unsupported,
+    ...marked,
   }),
   z.object({
     role: z.literal('developer'),
     content: z.union([z.string(), z.array(textPart)]),
     name: unsupported,
+    ...marked,
   }),
   z.object({
     role: z.literal('user'),
     content: z.union([z.string(), z.array(mediaPart)]),
     name: unsupported,
+    ...marked,
   }),
   z.object({
     role: z.literal('assistant'),
@@ -59,15 +70,17 @@ const message = z.discriminatedUnion('role', [
     /** The reasoning of models behind vLLM, DeepSeek and others, under either of its names. */
     reasoning_content: z.string().nullish(),
     reasoning: z.string().nullish(),
-    tool_calls: z.array(toolCall).nullish(),
+    tool_calls: z.array(markedCall).nullish(),
     name: unsupported,
     function_call: unsupported,
     audio: unsupported,
+    ...marked,
   }),
   z.object({
     role: z.literal('tool'),
     tool_call_id: z.string(),
     content: z.union([z.string(), z.array(mediaPart)]),
+    ...marked,
   }),
 ]);
 
@@ -82,7 +95,9 @@ const tool = z.discriminatedUnion('type', [
       description: z.string().nullish(),
       parameters: jsonObjectSchema.nullish(),
       strict: z.boolean().nullish(),
+      ...marked,
     }),
+    ...marked,
   }),
   z.object({
     type: z.literal('custom'),
@@ -99,6 +114,7 @@ const tool = z.discriminatedUnion('type', [
         ])
         .nullish(),
     }),
+    ...marked,
   }),
 ]);
 export type ChatTool = z.output<typeof tool>;

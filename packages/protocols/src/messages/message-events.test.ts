@@ -240,6 +240,16 @@ describe('a response as a message', () => {
     expect(end('content_filter')).toBe('refusal');
   });
 
+  it('says before which stop sequence it has ended, where that is known', () => {
+    const stopped = withEnd(accepted(), completed({ output: [said('Hi')], usage }, 1, 'END'));
+    const expected = { stop_reason: 'stop_sequence', stop_sequence: 'END' };
+    expect(messageOf(stopped, shown)).toMatchObject(expected);
+    expect(framesOf(streamOf(stopped)).at(-2)).toMatchObject({ type: 'message_delta', delta: expected });
+    // A client that is told of a tool runs it.
+    const calling = withEnd(accepted(), completed({ output: [called('c')], usage }, 1, 'END'));
+    expect(messageOf(calling, shown)).toMatchObject({ stop_reason: 'tool_use', stop_sequence: null });
+  });
+
   it('has the text of a call that was cut off in place of its input', () => {
     expect(messageOf(ended([called('c', '{"a":')]), shown).content).toMatchObject([
       { input: { input: '{"a":' } },

@@ -2,20 +2,12 @@ import {
   type ErrorBody,
   isTerminalType,
   isToolCall,
-  type LifecycleEvent,
   type OutputItem,
   type ResponseEvent,
   ServiceError,
 } from '@sluice/contract';
-import { betweenReasoning, lifecycleEvent } from '../response-facts.ts';
-import {
-  type ContentBlock,
-  emptyMessage,
-  type MessageFrame,
-  stopReasonOf,
-  toolUseOf,
-  usageOf,
-} from './message.ts';
+import { betweenReasoning, lifecycleEvent, type ToldLifecycle } from '../response-facts.ts';
+import { type ContentBlock, emptyMessage, type MessageFrame, stopOf, toolUseOf, usageOf } from './message.ts';
 import { messageErrorOf } from './message-params.ts';
 import type { MessageDelivery } from './message-request.ts';
 import { ObjectScan } from './object-scan.ts';
@@ -88,7 +80,7 @@ export class MessageEvents<Texts = never> {
     return this.#take({ event: JSON.parse(json) as ItemEvent, texts });
   }
 
-  #begin({ response }: LifecycleEvent): MessageFrame[] {
+  #begin({ response }: ToldLifecycle): MessageFrame[] {
     this.#hasBegun = true;
     return [{ type: 'message_start', message: emptyMessage(response) }];
   }
@@ -210,7 +202,7 @@ export class MessageEvents<Texts = never> {
     return [{ type: 'content_block_stop', index }];
   }
 
-  #end(event: LifecycleEvent, texts: Texts | undefined): TextedFrame<Texts>[] {
+  #end(event: ToldLifecycle, texts: Texts | undefined): TextedFrame<Texts>[] {
     return [
       ...(this.#hasBegun ? [] : withTexts(texts, this.#begin(event))),
       ...this.#leaveAll(),
@@ -218,10 +210,10 @@ export class MessageEvents<Texts = never> {
     ];
   }
 
-  #last({ response }: LifecycleEvent): MessageFrame[] {
+  #last({ response }: ToldLifecycle): MessageFrame[] {
     if (response.error) return [this.#fail(response.error)];
     try {
-      const delta = { stop_reason: stopReasonOf(response), stop_sequence: null };
+      const delta = stopOf(response);
       return [{ type: 'message_delta', delta, usage: usageOf(response.usage) }, { type: 'message_stop' }];
     } catch (error) {
       if (error instanceof ServiceError) return [this.#fail(error.toBody())];

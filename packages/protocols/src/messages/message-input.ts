@@ -1,3 +1,4 @@
+import { type CacheControl, type MarkAt, markAt } from '../cache-marks.ts';
 import type {
   AssistantBlock,
   DocumentBlock,
@@ -24,17 +25,25 @@ export interface ItemPath {
 export interface MessageInput {
   items: UncheckedItem[];
   paths: ItemPath[];
+  /** Marks for caches, in their order. */
+  marks: MarkAt[];
 }
 
 /** An item that one block is alone. */
 interface ItemAlone extends Pick<ItemPath, 'names'> {
   item: UncheckedItem;
-  parts?: readonly string[];
+  parts?: readonly PartAt[];
 }
 
-/** A part of a content, and the member that it was made of. */
-interface PartAt {
+/** A part of a content. */
+interface MarkedPart {
   part: object;
+  /** Its mark, and the member below its block that has it. */
+  mark?: { control: CacheControl; below: string };
+}
+
+/** The same, and the member that it was made of. */
+interface PartAt extends MarkedPart {
   path: string;
 }
 
@@ -45,7 +54,7 @@ interface PartAt {
  * its text and its calls.
  */
 export function inputOf({ system, messages }: Pick<MessageRequestBody, 'system' | 'messages'>): MessageInput {
-  const input: MessageInput = { items: [], paths: [] };
+  const input: MessageInput = { items: [], paths: [], marks: [] };
   if (system !== undefined && system.length > 0) {
     addMessage(input, 'system', 'system', typeof system === 'string' ? system : mediaParts(system, 'system'));
   }
@@ -65,7 +74,7 @@ function addTurn(input: MessageInput, message: Message, path: string): void {
 }
 
 /** Adds the blocks of a turn: those that are an item alone, and each run of others as one message. */
-function addRuns<Block extends { type: string }>(
+function addRuns<Block extends UserBlock | AssistantBlock>(
   input: MessageInput,
   role: 'user' | 'assistant',
   blocks: readonly Block[],
@@ -85,7 +94,10 @@ function addRuns<Block extends { type: string }>(
     const alone = make.alone(block, blockPath);
     if (alone) {
       flush();
-      add(input, alone.item, { parts: [], ...alone, item: blockPath });
+      const { item, names, parts = [] } = alone;
+      add(input, item, { item: blockPath, names }, parts);
+      const control = 'cache_control' in block ? block.cache_control : undefined;
+      input.marks.push(...markAt({ at: 'input', index: input.items.length - 1 }, control, blockPath));
     } else run.push(...make.part(block, blockPath));
   }
   flush();
@@ -101,13 +113,23 @@ function addMessage(
   add(
     input,
     { type: 'message', role, content: isText ? content : content.map(({ part }) => part) },
-    { item: path, parts: isText ? [] : content.map((each) => each.path), names: { content: '' } },
+    { item: path, names: { content: '' } },
+    isText ? [] : content,
   );
 }
 
-function add(input: MessageInput, item: UncheckedItem, path: ItemPath): void {
-  input.items.push(item);
-  input.paths.push(path);
+function add(
+  input: MessageInput,
+  item: UncheckedItem,
+  path: Omit<ItemPath, 'parts'>,
+  parts: readonly PartAt[],
+): void {
+  const index = input.items.push(item) - 1;
+  input.paths.push({ ...path, parts: parts.map((each) => each.path) });
+  for (const [part, { mark, path: block }] of parts.entries()) {
+    if (mark)
+      input.marks.push(...markAt({ at: 'input', index, part }, mark.control, `${block}${mark.below}`));
+  }
 }
 
 function resultItem(block: UserBlock, path: string): ItemAlone | undefined {
@@ -120,7 +142,7 @@ function resultItem(block: UserBlock, path: string): ItemAlone | undefined {
       call_id: block.tool_use_id,
       output: isText ? output : output.map(({ part }) => part),
     },
-    parts: isText ? [] : output.map((each) => each.path),
+    parts: isText ? [] : output,
     names: { call_id: 'tool_use_id', output: 'content' },
   };
 }
@@ -171,7 +193,8 @@ function reasoning(text: string, signature: string): UncheckedItem {
 
 /** No empty text is said: upstreams refuse it. */
 function partsOfText(block: AssistantBlock, path: string): PartAt[] {
-  return block.type === 'text' && block.text !== '' ? [{ part: outputText(block.text), path }] : [];
+  if (block.type !== 'text' || block.text === '') return [];
+  return markedLast([{ part: outputText(block.text) }], block).map((part) => ({ ...part, path }));
 }
 
 function partsOfBlock(block: UserBlock, path: string): PartAt[] {
@@ -183,18 +206,29 @@ function mediaParts(
   path: string,
   pathOf = (at: number) => `${path}[${at}]`,
 ): PartAt[] {
-  return blocks.flatMap((block, at) => partsOf(block).map((part) => ({ part, path: pathOf(at) })));
+  return blocks.flatMap((block, at) => partsOf(block).map((part) => ({ ...part, path: pathOf(at) })));
 }
 
-function partsOf(block: MediaBlock): object[] {
+function partsOf(block: MediaBlock): MarkedPart[] {
   switch (block.type) {
     case 'text':
-      return [inputText(block.text)];
+      return markedLast([{ part: inputText(block.text) }], block);
     case 'image':
-      return [imagePart(block)];
+      return markedLast([{ part: imagePart(block) }], block);
     case 'document':
-      return documentParts(block);
+      return markedLast(documentParts(block), block);
   }
+}
+
+/** The mark of a block is that of the last part which is made of it. */
+function markedLast(
+  parts: readonly MarkedPart[],
+  { cache_control: control }: { cache_control?: CacheControl },
+): MarkedPart[] {
+  if (!control) return [...parts];
+  return parts.map((each, at) =>
+    at === parts.length - 1 ? { ...each, mark: { control, below: '' } } : each,
+  );
 }
 
 function imagePart({ source }: ImageBlock): object {
@@ -203,26 +237,31 @@ function imagePart({ source }: ImageBlock): object {
 }
 
 /** The title and the context of a document have no place beside a file, and stand before it as text. */
-function documentParts({ source, title, context }: DocumentBlock): object[] {
+function documentParts({ source, title, context }: DocumentBlock): MarkedPart[] {
   const headings = (...texts: (string | null | undefined)[]) =>
-    texts.filter((text) => text != null && text !== '').map((text) => inputText(String(text)));
+    texts.filter((text) => text != null && text !== '').map((text) => ({ part: inputText(String(text)) }));
   switch (source.type) {
     case 'text':
-      return [...headings(title, context), inputText(source.data)];
+      return [...headings(title, context), { part: inputText(source.data) }];
     case 'content':
       return [
         ...headings(title, context),
         ...(typeof source.content === 'string'
-          ? [inputText(source.content)]
-          : source.content.flatMap((block) => partsOf(block))),
+          ? [{ part: inputText(source.content) }]
+          : source.content.flatMap((block, at) => partsOf(block).map((part) => inSource(part, at)))),
       ];
     case 'base64': {
       const data = `data:${source.media_type};base64,${source.data}`;
-      return [...headings(context), { type: 'input_file', filename: pdfName(title), file_data: data }];
+      const part = { type: 'input_file', filename: pdfName(title), file_data: data };
+      return [...headings(context), { part }];
     }
     case 'url':
-      return [...headings(title, context), { type: 'input_file', file_url: source.url }];
+      return [...headings(title, context), { part: { type: 'input_file', file_url: source.url } }];
   }
+}
+
+function inSource({ part, mark }: MarkedPart, at: number): MarkedPart {
+  return { part, ...(mark && { mark: { ...mark, below: `.source.content[${at}]${mark.below}` } }) };
 }
 
 /** Upstreams tell the type of a file by the end of its name. */

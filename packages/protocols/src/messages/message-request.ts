@@ -1,6 +1,7 @@
 import type { ServiceError } from '@sluice/contract';
+import { cachingOf, type MarkAt, markAt } from '../cache-marks.ts';
 import { checkedRequest, membersOfBody, type Translated, type TranslationOptions } from '../members.ts';
-import { inputOf } from './message-input.ts';
+import { inputOf, type MessageInput } from './message-input.ts';
 import { asMessageError } from './message-params.ts';
 import { countMessageTokensSchema, type MessageRequestBody, messageRequestSchema } from './message-schema.ts';
 
@@ -44,10 +45,12 @@ function translated(
   message: Asked,
   { canReturn = false, ...options }: TranslationOptions,
 ): Translated<MessageDelivery> {
-  const { items: input, paths } = inputOf(message);
+  const given = inputOf(message);
+  const { items: input, paths } = given;
   const named = (error: ServiceError) => asMessageError(error, paths);
   const request = checkedRequest({ ...membersOf(message), store: canReturn, input }, options, named);
-  return { request: { ...request, ...besidesOf(message) }, delivery: deliveryOf(message), named };
+  const besides = { ...besidesOf(message), ...cachingOf(marksOf(message, given)) };
+  return { request: { ...request, ...besides }, delivery: deliveryOf(message), named };
 }
 
 /** The members of the response that are checked as such. */
@@ -86,6 +89,20 @@ function besidesOf({ max_tokens: most, stop_sequences: stop }: Asked) {
     ...(most !== undefined && { max_output_tokens: most }),
     ...(stop !== undefined && stop.length > 0 && { stop }),
   };
+}
+
+/** The marks for caches, in the order in which Anthropic's models read a prompt: tools, the system, messages. */
+function marksOf({ tools = [], cache_control: ofAll }: Asked, { marks, paths }: MessageInput): MarkAt[] {
+  const ofTools = tools.flatMap((tool, index) =>
+    markAt({ at: 'tool', index }, tool.cache_control, `tools[${index}]`),
+  );
+  const index = paths.length - 1;
+  const lastPart = (paths.at(-1)?.parts.length ?? 0) - 1;
+  const isMarked = marks.some(
+    ({ breakpoint: mark }) =>
+      mark.at === 'input' && mark.index === index && (mark.part ?? lastPart) === lastPart,
+  );
+  return [...ofTools, ...marks, ...(isMarked ? [] : markAt({ at: 'input', index }, ofAll, ''))];
 }
 
 type Choice = NonNullable<Asked['tool_choice']>;

@@ -1,20 +1,23 @@
 import { createResponseSchema, jsonObjectSchema } from '@sluice/contract';
 import { z } from 'zod';
+import { cacheControl } from '../cache-marks.ts';
 import { unsupported } from '../members.ts';
 
 /**
  * The request of a message, as Anthropic's API reference has it. Members of a form that the Responses API has, too, are checked by
- * that; here is what they look like. A `cache_control` may stand at every block, tool and text of the system: it changes a price and
- * nothing else, and is ignored.
+ * that; here is what they look like. A `cache_control` may stand at every block but those of thoughts, at every tool, and at the whole.
  */
 
-const textBlock = z.object({ type: z.literal('text'), text: z.string() });
+const marked = { cache_control: cacheControl };
+
+const textBlock = z.object({ type: z.literal('text'), text: z.string(), ...marked });
 const imageBlock = z.object({
   type: z.literal('image'),
   source: z.discriminatedUnion('type', [
     z.object({ type: z.literal('base64'), media_type: z.string(), data: z.string() }),
     z.object({ type: z.literal('url'), url: z.string() }),
   ]),
+  ...marked,
 });
 const documentBlock = z.object({
   type: z.literal('document'),
@@ -37,6 +40,7 @@ const documentBlock = z.object({
         .nullish(),
     })
     .nullish(),
+  ...marked,
 });
 const mediaBlock = z.discriminatedUnion('type', [textBlock, imageBlock, documentBlock]);
 
@@ -47,13 +51,20 @@ const userBlock = z.discriminatedUnion('type', [
     tool_use_id: z.string(),
     content: z.union([z.string(), z.array(mediaBlock)]).nullish(),
     is_error: z.boolean().nullish(),
+    ...marked,
   }),
 ]);
 const assistantBlock = z.discriminatedUnion('type', [
   textBlock,
   z.object({ type: z.literal('thinking'), thinking: z.string(), signature: z.string() }),
   z.object({ type: z.literal('redacted_thinking'), data: z.string() }),
-  z.object({ type: z.literal('tool_use'), id: z.string(), name: z.string(), input: jsonObjectSchema }),
+  z.object({
+    type: z.literal('tool_use'),
+    id: z.string(),
+    name: z.string(),
+    input: jsonObjectSchema,
+    ...marked,
+  }),
 ]);
 
 const textContent = z.union([z.string(), z.array(textBlock)]);
@@ -75,6 +86,7 @@ const tool = z.object({
   description: z.string().nullish(),
   input_schema: jsonObjectSchema,
   strict: z.boolean().nullish(),
+  ...marked,
 });
 
 const single = { disable_parallel_tool_use: z.boolean().nullish() };
@@ -123,6 +135,8 @@ export const countMessageTokensSchema = z.object({
     .refine(changesNothing, { params: { code: 'unsupported_parameter' } })
     .optional(),
   mcp_servers: unsupported,
+  /** The same as at the last block. */
+  cache_control: cacheControl,
 });
 
 export const messageRequestSchema = countMessageTokensSchema.extend({

@@ -5,8 +5,8 @@ import { messageErrorSchema } from './message-params.ts';
 import type { MessageDelivery } from './message-request.ts';
 import { isObjectJson } from './object-scan.ts';
 
-/** The reasons for which a message ends. `stop_sequence` is not told apart from `end_turn`: upstreams do not say which it was. */
-const stopReasons = ['end_turn', 'max_tokens', 'tool_use', 'refusal'] as const;
+/** The reasons for which a message ends. `stop_sequence` is told where the upstream has said which it was, and is `end_turn` otherwise. */
+const stopReasons = ['end_turn', 'max_tokens', 'stop_sequence', 'tool_use', 'refusal'] as const;
 export type StopReason = (typeof stopReasons)[number];
 
 const usageSchema = z.object({
@@ -39,7 +39,7 @@ export const messageSchema = z.object({
   model: z.string(),
   content: z.array(blockSchema),
   stop_reason: z.enum(stopReasons).nullable(),
-  stop_sequence: z.null(),
+  stop_sequence: z.string().nullable(),
   usage: usageSchema.extend({ service_tier: z.enum(['standard', 'priority']) }),
 });
 export type MessageBody = z.output<typeof messageSchema>;
@@ -74,9 +74,9 @@ export function messageJson(
   { thinking }: MessageDelivery,
   objectOf: ObjectOf = argumentsObject,
 ): string {
-  const { content: _, stop_reason: __, stop_sequence, usage, ...head } = emptyMessage(response);
+  const { content: _, stop_reason: __, stop_sequence: ___, usage, ...head } = emptyMessage(response);
   const blocks = response.output.flatMap((item) => blocksOf(item, thinking, objectOf));
-  const end = { stop_reason: stopReasonOf(response), stop_sequence, usage };
+  const end = { ...stopOf(response), usage };
   return `${open(head)},"content":[${blocks.join(',')}],${JSON.stringify(end).slice(1)}`;
 }
 
@@ -131,19 +131,36 @@ export function argumentsObject(args: string): string | undefined {
   return isObjectJson(args) ? args : undefined;
 }
 
+/** How a message has ended, in two members of it. */
+export interface Stop {
+  stop_reason: StopReason;
+  /** The text among `stop_sequences` for which it ended; null for any other reason. */
+  stop_sequence: string | null;
+}
+
+type KnownEnd = Pick<ResponseEnd, 'status' | 'incomplete_details' | 'output' | 'stop_sequence'>;
+
 /**
  * Why a message has ended.
  *
  * @throws {ServiceError} for a response that was cancelled: there is no word for that.
  */
-export function stopReasonOf(end: Pick<ResponseEnd, 'status' | 'incomplete_details' | 'output'>): StopReason {
+export function stopOf(end: KnownEnd): Stop {
   refuseCancelled(end);
-  const { incomplete_details: details, output } = end;
+  const reason = stopReasonOf(end);
+  return {
+    stop_reason: reason,
+    stop_sequence: reason === 'stop_sequence' ? (end.stop_sequence ?? null) : null,
+  };
+}
+
+function stopReasonOf({ incomplete_details: details, output, stop_sequence: before }: KnownEnd): StopReason {
   if (details) return details.reason === 'content_filter' ? 'refusal' : 'max_tokens';
   if (output.some((item) => item.type === 'message' && item.content.some(({ type }) => type === 'refusal'))) {
     return 'refusal';
   }
-  return output.some(isToolCall) ? 'tool_use' : 'end_turn';
+  if (output.some(isToolCall)) return 'tool_use';
+  return before === undefined ? 'end_turn' : 'stop_sequence';
 }
 
 export function usageOf(usage: Usage | null): MessageUsage {
@@ -175,7 +192,7 @@ export const messageFrameSchema = z.union([
   z.object({ type: z.literal('content_block_stop'), ...inBlock }),
   z.object({
     type: z.literal('message_delta'),
-    delta: z.object({ stop_reason: z.enum(stopReasons), stop_sequence: z.null() }),
+    delta: z.object({ stop_reason: z.enum(stopReasons), stop_sequence: z.string().nullable() }),
     usage: usageSchema,
   }),
   z.object({ type: z.literal('message_stop') }),

@@ -29,6 +29,7 @@ function made(vendor: SdkVendor, more: Partial<ProviderTimeouts> = {}): Provider
   return provider;
 }
 
+const inputText = (text: string) => ({ type: 'input_text', text });
 const tools = [
   {
     type: 'function',
@@ -143,6 +144,62 @@ describe('recorded streams through the packages of vendors', () => {
     expect(await chunksOf(anthropic, recording)).not.toContainEqual(
       expect.objectContaining({ type: 'reasoning_opaque' }),
     );
+  });
+
+  it.each([
+    [['\n', 'END'], { stopSequence: 'END' }],
+    [['\n'], {}],
+  ])('says of an answer of Anthropic that may end before %j which it was', async (stop, told) => {
+    const text = recordedStream('anthropic-text').replace(
+      '"stop_reason":"end_turn","stop_sequence":null',
+      '"stop_reason":"stop_sequence","stop_sequence":"END"',
+    );
+    expect(text).toContain('"stop_sequence":"END"');
+    answerVendor(anthropic, upstream, async ({ stream }) => {
+      const out = stream();
+      await out.raw(text);
+      out.end();
+    });
+    const chunks = await all(run(made(anthropic), { ...request(), stop }));
+    expect(chunks.at(-1)).toEqual({ type: 'finish', reason: 'stop', ...told });
+  });
+
+  it('has marks for caches reach Anthropic at every place that has one', async () => {
+    answerVendor(anthropic, upstream, replay('anthropic-text'));
+    const input = [
+      { type: 'message', role: 'system', content: [inputText('Be brief.'), inputText('Be kind.')] },
+      { type: 'message', role: 'user', content: [inputText('Look.'), inputText('Now.')] },
+      { type: 'function_call', call_id: 'c1', name: 'get_time', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c1', output: 'noon' },
+    ];
+    const cache_breakpoints = [
+      { at: 'tool', index: 1 },
+      { at: 'input', index: 0, part: 0, ttl: '1h' },
+      { at: 'input', index: 1, part: 1 },
+      { at: 'input', index: 3 },
+    ];
+    await all(run(made(anthropic), { ...request({ tools }), input, cache_breakpoints } as Generation));
+    const { body } = await upstream.request(0);
+    const cache_control = { type: 'ephemeral' };
+    expect(body).toMatchObject({
+      tools: [{ name: 'get_weather' }, { name: 'get_time', cache_control }],
+      system: [
+        { type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral', ttl: '1h' } },
+        { type: 'text', text: 'Be kind.' },
+      ],
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'Look.' },
+            { type: 'text', text: 'Now.', cache_control },
+          ],
+        },
+        { role: 'assistant', content: [{ type: 'tool_use' }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', cache_control }] },
+      ],
+    });
+    expect(JSON.stringify(body).match(/cache_control/g)).toHaveLength(4);
   });
 
   it.each([

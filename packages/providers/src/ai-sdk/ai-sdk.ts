@@ -76,7 +76,7 @@ class AiSdkProvider implements Provider {
     this.#running.add(over.promise);
     const watch = new CallWatch({ providerId: this.id, timeouts: this.#timeouts, signal: call.signal });
     const reader = new CustomInputs(
-      new PartReader(this.id, new SignedReasoning(generation, this.id)),
+      new PartReader(this.id, new SignedReasoning(generation, this.id), generation.stop),
       generation.tools,
     );
     const calls = new AllowedCalls(generation);
@@ -149,6 +149,7 @@ class AiSdkProvider implements Provider {
       providerId: this.id,
       fetchesUrls: this.#settings.fetchesUrls ?? false,
       specificationVersion: model.specificationVersion,
+      takesCacheMarks: this.#settings.package === '@ai-sdk/anthropic',
     });
     const told = traceparent === undefined ? {} : { headers: { traceparent } };
     const opening = this.#fetch.run(watch, () =>

@@ -1,4 +1,5 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import type { Generation } from '@sluice/contract';
 import { describe, expect, it } from 'vitest';
 import { request } from '../../test/upstream-wires.ts';
 import { callOptions } from './call-options.ts';
@@ -241,5 +242,82 @@ describe('the prompt', () => {
   it('refuses a video whose data URL is not base64', () => {
     const input = [call('c1'), output('c1', [{ type: 'input_video', video_url: 'data:video/mp4,abc' }])];
     expect(() => prompt(input)).toThrow(refused);
+  });
+});
+
+describe('marks for caches', () => {
+  const { providerId, fetchesUrls } = { providerId: 'up', fetchesUrls: false };
+  const marked = (members: object, breakpoints: object[], takesCacheMarks = true) =>
+    callOptions({ ...request(members), cache_breakpoints: breakpoints } as Generation, {
+      ...{ providerId, fetchesUrls, specificationVersion: 'v4', takesCacheMarks },
+    });
+  const mark = (ttl?: string) => ({
+    providerOptions: { anthropic: { cacheControl: { type: 'ephemeral', ...(ttl && { ttl }) } } },
+  });
+  const part = (value: string) => ({ type: 'input_text', text: value });
+  const conversation = {
+    input: [
+      { type: 'message', role: 'system', content: [part('Be brief.'), part('Be kind.')] },
+      { type: 'message', role: 'user', content: [part('Look.'), part('Now.')] },
+      {
+        type: 'message',
+        role: 'assistant',
+        content: ['Let me', 'see.'].map((each) => ({ type: 'output_text', text: each })),
+      },
+      call('c1'),
+      output('c1', [part('A cat.'), { type: 'input_image', image_url: 'data:image/png;base64,AAAA' }]),
+      call('c2'),
+      output('c2', 'A dog.'),
+    ],
+  };
+
+  it('stand at texts of the system, parts, calls and outputs', () => {
+    const breakpoints = [
+      { at: 'input', index: 0, part: 0, ttl: '1h' },
+      { at: 'input', index: 1, part: 1 },
+      { at: 'input', index: 2, part: 0 },
+      { at: 'input', index: 3 },
+    ];
+    expect(marked(conversation, breakpoints).prompt.slice(0, 4)).toMatchObject([
+      { role: 'system', content: 'Be brief.', ...mark('1h') },
+      { role: 'system', content: 'Be kind.' },
+      { role: 'user', content: [text('Look.'), { ...text('Now.'), ...mark() }] },
+      {
+        role: 'assistant',
+        content: [{ ...text('Let me'), ...mark() }, text('see.'), { type: 'tool-call', ...mark() }],
+      },
+    ]);
+    const ofOutputs = marked(conversation, [
+      { at: 'input', index: 4, part: 0 },
+      { at: 'input', index: 6 },
+    ]).prompt;
+    // The image of an output stands behind it, and so does the mark.
+    expect(ofOutputs.slice(4)).toMatchObject([
+      { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c1' }] },
+      { role: 'user', content: [text('Attached to the output of c1:'), { type: 'file', ...mark() }] },
+      { role: 'assistant', content: [{ type: 'tool-call' }] },
+      { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c2', ...mark() }] },
+    ]);
+    expect(ofOutputs[4]).not.toHaveProperty(['content', 0, 'providerOptions']);
+  });
+
+  it('change nothing else, wherever they stand', () => {
+    const bare = (breakpoint: object) =>
+      JSON.stringify(marked(conversation, [breakpoint]), (key, value: unknown) =>
+        key === 'providerOptions' ? undefined : value,
+      );
+    const expected = bare({ at: 'tool', index: 0 });
+    for (let index = 0; index < 7; index += 1) expect(bare({ at: 'input', index, part: 0 })).toBe(expected);
+  });
+
+  it('stand at tools, by their place among all', () => {
+    const tools = ['look', 'find'].map((name) => ({ type: 'function', name }));
+    const choice = { type: 'allowed_tools', mode: 'auto', tools: [tools[1]] };
+    const given = marked({ tools, tool_choice: choice }, [{ at: 'tool', index: 1 }]).tools;
+    expect(given).toMatchObject([{ name: 'find', ...mark() }]);
+  });
+
+  it('are left out for the packages of others', () => {
+    expect(marked(conversation, [{ at: 'input', index: 0, part: 0 }], false)).toEqual(options(conversation));
   });
 });

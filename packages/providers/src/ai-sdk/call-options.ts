@@ -6,6 +6,7 @@ import {
   type Generation,
 } from '@sluice/contract';
 import { callableTools } from '../allowed-calls.ts';
+import { type CacheMark, cacheMarks, type CacheMarks } from '../cache-marks.ts';
 import { present } from '../json-fields.ts';
 import { customAsFunction } from '../openai/custom-tools.ts';
 import type { MediaPolicy } from '../upstream/media-policy.ts';
@@ -16,19 +17,21 @@ import type { CallOptions, Tool } from './specification.ts';
  * Turns a generation into the options of a call.
  *
  * Members are set only if the client set them, so that the package's own defaults apply. The specification has no
- * counterpart of `text.verbosity`, `truncation`, `top_logprobs`, `user` and the members for caches. A package leaves out
- * what its vendor does not have.
+ * counterpart of `text.verbosity`, `truncation`, `top_logprobs`, `user` and `prompt_cache_key`. A package leaves out
+ * what its vendor does not have. Marks for caches go to Anthropic's own package alone: their texts stay apart, and some upstreams refuse a
+ * second message of the system.
  *
  * @throws {ProviderError} `invalid_prompt` for media that this upstream must not be given.
  */
 export function callOptions(
   generation: Generation,
-  policy: MediaPolicy & { specificationVersion: string },
+  policy: MediaPolicy & { specificationVersion: string; takesCacheMarks?: boolean },
 ): CallOptions {
   const isCurrent = policy.specificationVersion === 'v4';
-  const { providerId, fetchesUrls } = policy;
+  const { providerId, fetchesUrls, takesCacheMarks = false } = policy;
+  const marks = takesCacheMarks ? cacheMarks(generation) : undefined;
   return {
-    prompt: promptMessages(generation, { providerId, fetchesUrls, tagsFiles: isCurrent }),
+    prompt: promptMessages(generation, { providerId, fetchesUrls, tagsFiles: isCurrent, marks }),
     // `present` keeps the types of the members.
     ...(present({
       maxOutputTokens: generation.max_output_tokens,
@@ -43,7 +46,7 @@ export function callOptions(
       reasoning: isCurrent ? effectiveEffort(generation.reasoning?.effort) : undefined,
       providerOptions: vendorOptions(generation),
     }) as Partial<CallOptions>),
-    ...toolOptions(generation),
+    ...toolOptions(generation, marks),
   };
 }
 
@@ -56,10 +59,14 @@ function responseFormat({ text }: Generation): CallOptions['responseFormat'] {
 }
 
 /** The specification has no set of allowed tools. Only the tools of the set are sent, and its mode becomes the choice. */
-function toolOptions(generation: Generation): Pick<CallOptions, 'tools' | 'toolChoice'> {
+function toolOptions(
+  generation: Generation,
+  marks: CacheMarks | undefined,
+): Pick<CallOptions, 'tools' | 'toolChoice'> {
   const given = generation.tools ?? [];
   if (given.length === 0) return {};
   const { tools, demand } = callableTools(generation);
+  const functionTool = (tool: GivenTool) => toolOf(tool, marks?.tools.get(given.indexOf(tool)));
   if (demand === 'none') return { tools: given.map(functionTool), toolChoice: { type: 'none' } };
   const choice = generation.tool_choice;
   const named = typeof choice === 'object' && choice.type !== 'allowed_tools' ? choice.name : undefined;
@@ -73,7 +80,7 @@ function toolOptions(generation: Generation): Pick<CallOptions, 'tools' | 'toolC
 }
 
 /** The specification has only functions. */
-function functionTool(given: GivenTool): Tool {
+function toolOf(given: GivenTool, mark: CacheMark | undefined): Tool {
   const { name, description, parameters, strict } = given.type === 'custom' ? customAsFunction(given) : given;
   return {
     type: 'function',
@@ -81,6 +88,7 @@ function functionTool(given: GivenTool): Tool {
     ...(description != null && { description }),
     inputSchema: parameters ?? { type: 'object', properties: {} },
     ...(strict != null && { strict }),
+    ...(mark && { providerOptions: { anthropic: { cacheControl: mark } } }),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { OpaqueReasoning, Usage } from '@sluice/contract';
 import { isObject, type JsonObject, objectOf } from '../json-fields.ts';
 import { urlCitationFrom } from '../openai/annotation-fields.ts';
-import { endOfAnswer } from '../openai/end-of-answer.ts';
+import { endOfAnswer, stopSequenceIn } from '../openai/end-of-answer.ts';
 import { type FinishReason, type ProviderChunk, ProviderError } from '../provider.ts';
 import { brokenStream } from '../upstream/failure.ts';
 import type { EventReader } from '../upstream/upstream-provider.ts';
@@ -34,13 +34,17 @@ export class PartReader implements EventReader<unknown> {
   readonly #signed: SignedReasoning;
   #usage: Usage | undefined;
   #finish: FinishReason | undefined;
+  readonly #stop: readonly string[];
+  #stopSequence: string | undefined;
   /** The length of the text that is open. */
   #textLength = 0;
   /** Sources that came before any text. */
   #sources: JsonObject[] = [];
 
-  constructor(providerId: string, signed: SignedReasoning) {
+  /** `stop` has the texts before which the answer may end. */
+  constructor(providerId: string, signed: SignedReasoning, stop: readonly string[] = []) {
     this.#providerId = providerId;
+    this.#stop = stop;
     this.#calls = new SdkCalls(providerId);
     this.#signed = signed;
   }
@@ -90,7 +94,11 @@ export class PartReader implements EventReader<unknown> {
    * @throws {ProviderError} when the model never said that it finished.
    */
   end(): ProviderChunk[] {
-    return endOfAnswer(this.#providerId, { finish: this.#finish, usage: this.#usage });
+    return endOfAnswer(this.#providerId, {
+      finish: this.#finish,
+      usage: this.#usage,
+      stopSequence: this.#stopSequence,
+    });
   }
 
   /** Content after a finish: the answer goes on. */
@@ -134,7 +142,15 @@ export class PartReader implements EventReader<unknown> {
     const finish = typeof reason === 'string' ? finishReasons.get(reason) : undefined;
     if (finish === undefined) throw brokenStream(this.#providerId, 'stopped for a reason that is no finish');
     this.#finish = finish;
+    this.#stopSequence = this.#stopSequenceIn(objectOf(part['providerMetadata']));
     this.#usage = usageOf(objectOf(part['usage'])) ?? this.#usage;
+  }
+
+  /** A package tells of it under the name of its vendor. */
+  #stopSequenceIn(metadata: JsonObject = {}): string | undefined {
+    return Object.values(metadata)
+      .map((told) => stopSequenceIn(this.#stop, objectOf(told)?.['stopSequence']))
+      .find((text) => text !== undefined);
   }
 
   #delta(part: JsonObject): string {

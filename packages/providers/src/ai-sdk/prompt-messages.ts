@@ -1,6 +1,7 @@
 import type { Generation, InputPart } from '@sluice/contract';
+import { type CacheMark, type CacheMarks, type ItemMarks, itemMark, partMark } from '../cache-marks.ts';
 import { parseObject } from '../json-fields.ts';
-import { plainText, splitOutput } from '../openai/plain-content.ts';
+import { markedTexts, plainText, splitOutput } from '../openai/plain-content.ts';
 import { type PromptItem, type PromptMessage as MessageItem, promptItems } from '../openai/prompt-items.ts';
 import { ProviderError } from '../provider.ts';
 import { asDataUrl, mediaTypeOf, splitDataUrl } from '../upstream/file-data.ts';
@@ -9,6 +10,7 @@ import { signedOptions } from './signed-reasoning.ts';
 import type {
   AssistantPart,
   FilePart,
+  Markable,
   PromptMessage,
   TextPart,
   ToolResultPart,
@@ -18,6 +20,8 @@ import type {
 export interface PromptOptions extends MediaPolicy {
   /** Version 4 tags the data of a file; earlier ones take it as it is. */
   tagsFiles: boolean;
+  /** Those of the request, for a vendor that has a place for them. Texts stay apart then; see `markedTexts`. */
+  marks?: CacheMarks | undefined;
 }
 
 /** One message with the outputs of its calls, which must follow it directly. */
@@ -40,8 +44,9 @@ interface Turn {
 export function promptMessages(generation: Generation, options: PromptOptions): PromptMessage[] {
   const turns: Turn[] = [];
   const callers = new Map<string, { turn: Turn; toolName: string }>();
-  if (generation.instructions) addSystem(turns, generation.instructions);
-  for (const item of promptItems(generation)) addItem(item, turns, callers, options);
+  const { marks } = options;
+  if (generation.instructions) addSystem(turns, generation.instructions, undefined, options);
+  for (const item of promptItems(generation, { marks })) addItem(item, turns, callers, options);
   return turns.flatMap(({ message, outputs, media }) => [
     message,
     ...(outputs.length > 0 ? [{ role: 'tool' as const, content: outputs }] : []),
@@ -62,7 +67,8 @@ function addItem(
       const { call_id: toolCallId, name: toolName, arguments: args } = item;
       // Some APIs take only an object. Any other input was not made by a model.
       const input = parseObject(args) ?? (args.trim() === '' ? {} : { input: args });
-      const turn = addToAssistant(turns, { type: 'tool-call', toolCallId, toolName, input });
+      const part = { type: 'tool-call' as const, toolCallId, toolName, input };
+      const turn = addToAssistant(turns, { ...part, ...markedBy(itemMark(item.marks)) });
       callers.set(toolCallId, { turn, toolName });
       return;
     }
@@ -75,14 +81,17 @@ function addItem(
       if (!caller) return;
       const { text, media } = splitOutput(item.output, (part) => userPart(part, options));
       const output = { type: 'text', value: text } as const;
+      const mark = itemMark(item.marks);
       caller.turn.outputs.push({
         type: 'tool-result',
         toolCallId: item.call_id,
         toolName: caller.toolName,
         output,
+        ...(media.length === 0 && markedBy(mark)),
       });
       if (media.length > 0) {
-        caller.turn.media.push(textPart(`Attached to the output of ${item.call_id}:`), ...media);
+        const heading = textPart(`Attached to the output of ${item.call_id}:`);
+        caller.turn.media.push(heading, ...markedLast(media, mark));
       }
       return;
     }
@@ -103,27 +112,58 @@ function addReasoning(
   addToAssistant(turns, { type: 'reasoning', text, providerOptions });
 }
 
-function addMessage(message: MessageItem, turns: Turn[], options: PromptOptions): void {
-  const { content } = message;
+function addMessage(
+  message: MessageItem & { marks?: ItemMarks },
+  turns: Turn[],
+  options: PromptOptions,
+): void {
+  const { content, marks } = message;
   if (message.role === 'user') {
     const parts =
       typeof content === 'string' ? [textPart(content)] : content.map((part) => userPart(part, options));
-    turns.push(newTurn({ role: 'user', content: parts }));
+    const marked = parts.map((part, at) => ({
+      ...part,
+      ...markedBy(partMark(marks, at, { of: parts.length })),
+    }));
+    turns.push(newTurn({ role: 'user', content: marked }));
   } else if (message.role === 'assistant') {
-    const text = plainText(content);
     // Anthropic refuses an empty text.
-    if (text !== '') addToAssistant(turns, textPart(text));
+    for (const { text, mark } of textsOf(content, marks, options))
+      addToAssistant(turns, { ...textPart(text), ...markedBy(mark) });
   } else {
-    addSystem(turns, plainText(content));
+    addSystem(turns, content, marks, options);
   }
 }
 
-function addSystem(turns: Turn[], text: string): void {
-  if (text === '') return;
-  const opening = turns.length === 1 ? turns[0]?.message : undefined;
-  if (turns.length === 0) turns.push(newTurn({ role: 'system', content: text }));
-  else if (opening?.role === 'system') opening.content = `${opening.content}\n\n${text}`;
-  else turns.push(newTurn({ role: 'user', content: [textPart(text)] }));
+/** The texts of a content that are not empty: one, or each by itself where marks may stand between them. */
+function textsOf(content: MessageItem['content'], marks: ItemMarks | undefined, options: PromptOptions) {
+  if (options.marks) return markedTexts(content, marks);
+  const text = plainText(content);
+  return text === '' ? [] : [{ text, mark: undefined }];
+}
+
+function addSystem(
+  turns: Turn[],
+  content: MessageItem['content'],
+  marks: ItemMarks | undefined,
+  options: PromptOptions,
+): void {
+  for (const { text, mark } of textsOf(content, marks, options)) {
+    const opening = turns[0]?.message;
+    if (turns.length === 0 || (options.marks && turns.every(({ message }) => message.role === 'system'))) {
+      turns.push(newTurn({ role: 'system', content: text, ...markedBy(mark) }));
+    } else if (turns.length === 1 && opening?.role === 'system') {
+      opening.content = `${opening.content}\n\n${text}`;
+    } else turns.push(newTurn({ role: 'user', content: [{ ...textPart(text), ...markedBy(mark) }] }));
+  }
+}
+
+function markedBy(mark: CacheMark | undefined): Markable {
+  return mark ? { providerOptions: { anthropic: { cacheControl: mark } } } : {};
+}
+
+function markedLast(parts: readonly UserPart[], mark: CacheMark | undefined): UserPart[] {
+  return parts.map((part, at) => (at === parts.length - 1 ? { ...part, ...markedBy(mark) } : part));
 }
 
 /** Adds to the assistant's current turn, or begins one: what follows an output belongs to the next turn. */

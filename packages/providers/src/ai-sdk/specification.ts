@@ -1,3 +1,5 @@
+import type { CacheMark } from '../cache-marks.ts';
+
 /**
  * The part of the AI SDK's provider specification that is used here, in the shape of its version 4. Versions 3 and 2 differ
  * in what a file part holds, in usage and in the finish reason. Data from a model is untrusted and read field by field.
@@ -29,7 +31,12 @@ export interface CallOptions {
   providerOptions?: Record<string, Record<string, string | boolean | { [key: string]: boolean }>>;
 }
 
-export interface Tool {
+/** What may be marked for the cache of its vendor. */
+export interface Markable {
+  providerOptions?: { anthropic: { cacheControl: CacheMark } };
+}
+
+export interface Tool extends Markable {
   type: 'function';
   name: string;
   description?: string;
@@ -38,12 +45,12 @@ export interface Tool {
 }
 
 export type PromptMessage =
-  | { role: 'system'; content: string }
+  | ({ role: 'system'; content: string } & Markable)
   | { role: 'user'; content: UserPart[] }
   | { role: 'assistant'; content: AssistantPart[] }
   | { role: 'tool'; content: ToolResultPart[] };
 
-export interface TextPart {
+export interface TextPart extends Markable {
   type: 'text';
   text: string;
 }
@@ -59,7 +66,7 @@ export interface ReasoningPart {
 
 export type UserPart = TextPart | FilePart;
 
-export interface FilePart {
+export interface FilePart extends Markable {
   type: 'file';
   filename?: string;
   /** A tagged value in version 4; base64 or a URL itself before. */
@@ -68,14 +75,14 @@ export interface FilePart {
   mediaType: string;
 }
 
-export interface ToolCallPart {
+export interface ToolCallPart extends Markable {
   type: 'tool-call';
   toolCallId: string;
   toolName: string;
   input: unknown;
 }
 
-export interface ToolResultPart {
+export interface ToolResultPart extends Markable {
   type: 'tool-result';
   toolCallId: string;
   toolName: string;

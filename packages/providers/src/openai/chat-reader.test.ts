@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { ChatReader } from './chat-reader.ts';
 import type { ProviderChunk } from '../provider.ts';
 
-function readAll(events: unknown[], wantsLogprobs = false): ProviderChunk[] {
-  const reader = new ChatReader('up', wantsLogprobs);
+function readAll(events: unknown[], wantsLogprobs = false, stop: string[] = []): ProviderChunk[] {
+  const reader = new ChatReader('up', wantsLogprobs, stop);
   const chunks = events.flatMap((event) =>
     reader.read({ name: undefined, data: typeof event === 'string' ? event : JSON.stringify(event) }),
   );
@@ -58,6 +58,35 @@ describe('ChatReader on recorded streams', () => {
       usage(11, 2),
       { type: 'finish', reason: 'max_output_tokens' },
     ]);
+  });
+
+  it.each([
+    ['stop', { stop_reason: 'END' }, 'END'],
+    ['stop', { matched_stop: 'END' }, 'END'],
+    ['stop', { stop_reason: 128_009 }, undefined],
+    ['stop', { stop_reason: 'not asked for' }, undefined],
+    ['stop', {}, undefined],
+    ['length', { stop_reason: 'END' }, undefined],
+  ])('ends with %s and %j before the stop sequence %s', (reason, told, stopSequence) => {
+    const last = { index: 0, delta: {}, finish_reason: reason, ...told };
+    const chunks = readAll([{ choices: [last] }], false, ['\n', 'END']);
+    expect(chunks).toEqual([
+      {
+        type: 'finish',
+        reason: reason === 'length' ? 'max_output_tokens' : 'stop',
+        ...(stopSequence !== undefined && { stopSequence }),
+      },
+    ]);
+  });
+
+  it('takes what was written to a cache, under the name of OpenRouter and that of LiteLLM', async () => {
+    for (const name of ['cache_write_tokens', 'cache_creation_tokens']) {
+      const prompt_tokens_details = { cached_tokens: 4, [name]: 3 };
+      const counts = { prompt_tokens: 9, completion_tokens: 1, prompt_tokens_details };
+      expect(readAll([{ ...delta({}, 'stop'), usage: counts }])[0]).toMatchObject({
+        usage: { input_tokens_details: { cached_tokens: 4, cache_write_tokens: 3 } },
+      });
+    }
   });
 
   it('tells whole calls of Ollama apart that share one index, and takes usage from the last choice', () => {

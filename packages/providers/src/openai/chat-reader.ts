@@ -2,7 +2,7 @@ import type { Usage } from '@sluice/contract';
 import type { UpstreamEvent } from '../upstream/event-stream.ts';
 import { isObject, type JsonObject, listOf, objectOf, parseObject, textOf } from '../json-fields.ts';
 import { urlCitationFrom } from './annotation-fields.ts';
-import { endOfAnswer } from './end-of-answer.ts';
+import { endOfAnswer, stopSequenceIn } from './end-of-answer.ts';
 import { logprobsFrom } from './logprob-fields.ts';
 import { ChatCalls } from './chat-calls.ts';
 import type { FinishReason, ProviderChunk } from '../provider.ts';
@@ -38,10 +38,14 @@ export class ChatReader implements EventReader {
   readonly #calls = new ChatCalls();
   #usage: Usage | undefined;
   #finish: FinishReason | undefined;
+  readonly #stop: readonly string[];
+  #stopSequence: string | undefined;
 
-  constructor(providerId: string, wantsLogprobs: boolean) {
+  /** `stop` has the texts before which the answer may end. */
+  constructor(providerId: string, wantsLogprobs: boolean, stop: readonly string[] = []) {
     this.#providerId = providerId;
     this.#wantsLogprobs = wantsLogprobs;
+    this.#stop = stop;
   }
 
   read({ data }: UpstreamEvent): ProviderChunk[] {
@@ -65,7 +69,11 @@ export class ChatReader implements EventReader {
   }
 
   end(): ProviderChunk[] {
-    return endOfAnswer(this.#providerId, { finish: this.#finish, usage: this.#usage });
+    return endOfAnswer(this.#providerId, {
+      finish: this.#finish,
+      usage: this.#usage,
+      stopSequence: this.#stopSequence,
+    });
   }
 
   #readChoice(choice: JsonObject): ProviderChunk[] {
@@ -76,6 +84,8 @@ export class ChatReader implements EventReader {
     if (finish === undefined) throw brokenStream(this.#providerId, 'stopped for a reason that is no finish');
     if (this.#calls.hasNamelessCall) throw this.#malformed();
     this.#finish = finish;
+    // The names of vLLM and SGLang. Either may be the number of a token as well.
+    this.#stopSequence = stopSequenceIn(this.#stop, choice['stop_reason'] ?? choice['matched_stop']);
     if (this.state === 'open') this.state = 'finished';
     return [...chunks, ...this.#calls.end()];
   }

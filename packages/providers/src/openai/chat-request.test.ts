@@ -336,3 +336,77 @@ describe('chatRequestBody', () => {
     );
   });
 });
+
+describe('marks for caches', () => {
+  const marked = (members: object, breakpoints: object[], takesCacheMarks = true) => {
+    const generation = parseCreateResponse({ model: 'm', ...members });
+    const asked = { ...generation, cache_breakpoints: breakpoints } as Generation;
+    return chatRequestBody(asked, 'm', { ...options, takesCacheMarks });
+  };
+  const mark = (ttl?: string) => ({ cache_control: { type: 'ephemeral', ...(ttl && { ttl }) } });
+  const part = (text: string) => ({ type: 'input_text', text });
+  const system = { type: 'message', role: 'system', content: [part('Be brief.'), part('Be kind.')] };
+  const said = {
+    type: 'message',
+    role: 'assistant',
+    content: [{ type: 'output_text', text: 'Let me see.' }],
+  };
+
+  it('stand at parts of messages, calls and outputs', () => {
+    const { messages } = marked({ input: [system, user('Look.'), said, call('c1'), output('c1')] }, [
+      { at: 'input', index: 0, part: 0, ttl: '1h' },
+      { at: 'input', index: 1 },
+      { at: 'input', index: 3 },
+      { at: 'input', index: 4 },
+    ]);
+    expect(messages).toEqual([
+      {
+        role: 'system',
+        content: [
+          { type: 'text', text: 'Be brief.', ...mark('1h') },
+          { type: 'text', text: 'Be kind.' },
+        ],
+      },
+      { role: 'user', content: [{ type: 'text', text: 'Look.', ...mark() }] },
+      {
+        role: 'assistant',
+        content: [{ type: 'text', text: 'Let me see.' }],
+        tool_calls: [{ ...toolCall('c1'), ...mark() }],
+      },
+      { role: 'tool', tool_call_id: 'c1', content: 'sunny', ...mark() },
+    ]);
+  });
+
+  it('stand behind the media of an output', () => {
+    const media = output('c1', [part('Here.'), { type: 'input_image', image_url: image }]);
+    const { messages } = marked({ input: [user('Look.'), call('c1'), media] }, [{ at: 'input', index: 2 }]);
+    expect(messages).toMatchObject([
+      { role: 'user', content: 'Look.' },
+      { role: 'assistant' },
+      { role: 'tool', content: 'Here.' },
+      { role: 'user', content: [{ type: 'text' }, { type: 'image_url', ...mark() }] },
+    ]);
+  });
+
+  it('stand behind an output without its call, which is a message', () => {
+    const { messages } = marked({ input: [output('gone', [part('Here.')])] }, [
+      { at: 'input', index: 0, part: 0 },
+    ]);
+    expect(messages).toMatchObject([
+      { content: [{ text: 'Output of a tool:' }, { text: 'Here.', ...mark() }] },
+    ]);
+  });
+
+  it('stand at tools', () => {
+    const { tools } = marked({ input: 'Hi', tools: [weather] }, [{ at: 'tool', index: 0, ttl: '5m' }]);
+    expect(tools).toMatchObject([{ type: 'function', ...mark('5m') }]);
+  });
+
+  it('are not sent to servers that are not said to take them', () => {
+    const asked = { input: [system, user('Look.')], tools: [weather] };
+    expect(marked(asked, [{ at: 'input', index: 0, part: 0 }], false)).toEqual({
+      ...bodyOf(asked),
+      model: 'm',
+    });
+  });
+});

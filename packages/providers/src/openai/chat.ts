@@ -19,6 +19,8 @@ export interface OpenAiChatSettings extends HttpUpstreamSettings {
   maxTokensField?: ChatRequestOptions['maxTokensField'] | undefined;
   /** The member under which earlier reasoning is sent back. Default: none is. */
   reasoningField?: ChatRequestOptions['reasoningField'] | undefined;
+  /** Whether marks of clients for caches are sent. Default: false. */
+  cacheControl?: boolean | undefined;
 }
 
 /** Any server with `/chat/completions`: vLLM, llama.cpp, Ollama, LM Studio, Groq, OpenRouter and others. */
@@ -30,6 +32,7 @@ export function openAiChat(settings: OpenAiChatSettings, timeouts: Timeouts): Pr
     maxTokensField: settings.maxTokensField ?? (isOpenAi ? 'max_completion_tokens' : 'max_tokens'),
     isOpenAi,
     reasoningField: settings.reasoningField,
+    takesCacheMarks: settings.cacheControl ?? false,
   };
   return new UpstreamProvider(settings, timeouts, {
     path: '/chat/completions',
@@ -37,6 +40,9 @@ export function openAiChat(settings: OpenAiChatSettings, timeouts: Timeouts): Pr
     requestBody: (generation, model) => chatRequestBody(generation, model, options),
     echoBytes: () => 0,
     reader: (generation) =>
-      new CustomInputs(new ChatReader(settings.id, wantsLogprobs(generation)), generation.tools),
+      new CustomInputs(
+        new ChatReader(settings.id, wantsLogprobs(generation), generation.stop),
+        generation.tools,
+      ),
   });
 }

@@ -5,11 +5,17 @@ import type {
   InputItem,
   InputMessage,
 } from '@sluice/contract';
+import { type CacheMarks, type ItemMarks, shiftedMarks } from '../cache-marks.ts';
 
 type ReasoningInput = Extract<ContextItem, { type: 'reasoning' }>;
 
-/** An item for a model, without the ids and statuses that have a meaning only in this service. */
-export type PromptItem =
+/**
+ * An item for a model, without the ids and statuses that have a meaning only in this service. It has marks where its provider has a place for
+ * them.
+ */
+export type PromptItem = UnmarkedItem & { marks?: ItemMarks };
+
+type UnmarkedItem =
   | PromptMessage
   | { type: 'function_call'; call_id: string; name: string; arguments: string }
   | { type: 'custom_tool_call'; call_id: string; name: string; input: string }
@@ -26,40 +32,62 @@ export type PromptMessage = InputMessage extends infer Message
  * The input in a form that an upstream accepts, in order.
  *
  * Calls of custom tools become function calls for an upstream that is not given custom tools. An output without its call in
- * the input becomes a message of the user, because upstreams refuse it otherwise. Items of hosted tools are left out.
+ * the input becomes a message of the user, because upstreams refuse it otherwise. Items of hosted tools are left out. The items have the
+ * `marks` that are given.
  */
 export function promptItems(
   generation: Pick<Generation, 'input'>,
-  { withCustomTools = false }: { withCustomTools?: boolean } = {},
+  { withCustomTools = false, marks }: { withCustomTools?: boolean; marks?: CacheMarks | undefined } = {},
 ): PromptItem[] {
   const called = new Map<string, ToolOutput['type']>();
   const items: PromptItem[] = [];
-  for (const item of generation.input) {
-    if (item.type === 'message') {
-      const { id: _id, status: _status, ...message } = item;
-      items.push(message);
-    } else if (item.type === 'function_call') {
-      const { type, call_id, name, arguments: args } = item;
-      called.set(call_id, 'function_call_output');
-      items.push({ type, call_id, name, arguments: args });
-    } else if (item.type === 'custom_tool_call') {
-      const { type, call_id, name, input } = item;
-      called.set(call_id, withCustomTools ? 'custom_tool_call_output' : 'function_call_output');
-      items.push(withCustomTools ? { type, call_id, name, input } : functionCall(item));
-    } else if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
-      items.push(outputItem(item, called));
-    } else if (item.type === 'reasoning') {
-      items.push(item);
-    }
+  for (const [index, item] of generation.input.entries()) {
+    const made = promptItem(item, called, withCustomTools);
+    if (!made) continue;
+    const given = marks?.items.get(index);
+    const isOwnMessage = made.type === 'message' && item.type !== 'message';
+    // Such a message begins with a heading.
+    items.push(given ? { ...made, marks: isOwnMessage ? shiftedMarks(given, 1) : given } : made);
   }
   return items;
+}
+
+/** The item of an item; undefined for one that no upstream is given. */
+function promptItem(
+  item: ContextItem,
+  called: Map<string, ToolOutput['type']>,
+  withCustomTools: boolean,
+): UnmarkedItem | undefined {
+  switch (item.type) {
+    case 'message': {
+      const { id: _id, status: _status, ...message } = item;
+      return message;
+    }
+    case 'function_call': {
+      const { type, call_id, name, arguments: args } = item;
+      called.set(call_id, 'function_call_output');
+      return { type, call_id, name, arguments: args };
+    }
+    case 'custom_tool_call': {
+      const { type, call_id, name, input } = item;
+      called.set(call_id, withCustomTools ? 'custom_tool_call_output' : 'function_call_output');
+      return withCustomTools ? { type, call_id, name, input } : functionCall(item);
+    }
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return outputItem(item, called);
+    case 'reasoning':
+      return item;
+    default:
+      return undefined;
+  }
 }
 
 type CustomCall = Extract<InputItem, { type: 'custom_tool_call' }>;
 type ToolOutput = Extract<InputItem, { type: 'function_call_output' | 'custom_tool_call_output' }>;
 
 /** Custom tools may have names that functions must not have, and their input is not JSON. */
-function functionCall({ call_id, name, input }: CustomCall): PromptItem {
+function functionCall({ call_id, name, input }: CustomCall): UnmarkedItem {
   return {
     type: 'function_call',
     call_id,
@@ -68,7 +96,7 @@ function functionCall({ call_id, name, input }: CustomCall): PromptItem {
   };
 }
 
-function outputItem(item: ToolOutput, called: ReadonlyMap<string, ToolOutput['type']>): PromptItem {
+function outputItem(item: ToolOutput, called: ReadonlyMap<string, ToolOutput['type']>): UnmarkedItem {
   const { call_id: callId, output } = item;
   const type = callId == null ? undefined : called.get(callId);
   if (callId != null && type) return { type, call_id: callId, output };

@@ -14,7 +14,10 @@ export function usageFrom(value: unknown): Usage | undefined {
     input_tokens: countOf(input),
     input_tokens_details: {
       cached_tokens: countOf(inputDetails['cached_tokens']),
-      cache_write_tokens: countOf(inputDetails['cache_write_tokens']),
+      // LiteLLM has another name for it.
+      cache_write_tokens: countOf(
+        inputDetails['cache_write_tokens'] ?? inputDetails['cache_creation_tokens'],
+      ),
     },
     output_tokens: countOf(output),
     output_tokens_details: { reasoning_tokens: countOf(outputDetails['reasoning_tokens']) },

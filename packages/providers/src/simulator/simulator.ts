@@ -100,10 +100,7 @@ class Simulator implements Provider {
       // An answer shorter than `after` is interrupted at its end, so that the directive always takes effect.
       if (interruption) await this.#interrupt(interruption, pacing);
       yield { type: 'usage', usage: usageOf(estimateInputTokens(generation), tokens, reasoningTokens) };
-      const finish = calls.admit({
-        type: 'finish',
-        reason: reason ?? directives.stop ?? naturalReason(answer),
-      });
+      const finish = calls.admit(finishOf(answer, reason ?? directives.stop));
       if (finish) yield finish;
     } finally {
       pacing.close();
@@ -218,8 +215,12 @@ function* chunksOf({
   }
 }
 
-function naturalReason({ content }: SimulatedAnswer): FinishReason {
-  return content.kind === 'calls' ? 'function_call' : 'stop';
+/** The end of an answer that nothing has cut, or the reason for which something has. */
+function finishOf({ content }: SimulatedAnswer, asked: FinishReason | undefined): ProviderChunk {
+  if (asked !== undefined) return { type: 'finish', reason: asked };
+  if (content.kind === 'calls') return { type: 'finish', reason: 'function_call' };
+  const stopSequence = content.kind === 'text' ? content.stopSequence : undefined;
+  return { type: 'finish', reason: 'stop', ...(stopSequence !== undefined && { stopSequence }) };
 }
 
 function usageOf(input: number, output: number, reasoning: number) {

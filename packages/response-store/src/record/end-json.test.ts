@@ -27,6 +27,7 @@ describe('the facts of an end', () => {
     completed({ output: [said('x')], usage }, 7),
     completed({ output: [said('","output":[],"usage":{}')], usage: null }, 7),
     completed({ output: [said('{"output":1,"usage":2}'), said('\\","usage":null}')], usage }, 7),
+    completed({ output: [said('x')], usage }, 7, ',"output":[],"usage":'),
     incomplete({ output: [], usage }, 'max_output_tokens'),
     failed(nothingProduced, failureBody('server_error', 'it said ","output":[{"usage":{"a":1}}]')),
   ])('are those of the whole end without its output: %#', (end) => {

@@ -129,6 +129,7 @@ interface MessageFrame {
     signature?: string;
     partial_json?: string;
     stop_reason?: string;
+    stop_sequence?: string | null;
   };
   usage?: MessageUsage;
 }
@@ -144,6 +145,7 @@ export interface MessageAnswer {
   /** Texts that follow each other are one. Of what is sealed, it is told that it is there. */
   blocks: (Omit<Block, 'signature' | 'data'> & { isSealed?: boolean })[];
   stopReason: string | null;
+  stopSequence: string | null;
   usage: number[];
 }
 
@@ -151,6 +153,7 @@ export interface MessageAnswer {
 export function messageAnswer(frames: readonly Json[]): MessageAnswer {
   const blocks: Block[] = [];
   let stopReason: string | null = null;
+  let stopSequence: string | null = null;
   let usage: number[] = [];
   // The frames are those of the protocol.
   for (const frame of frames as unknown as MessageFrame[]) {
@@ -164,9 +167,10 @@ export function messageAnswer(frames: readonly Json[]): MessageAnswer {
     if (block && delta?.partial_json !== undefined)
       block.input = `${String(block.input)}${delta.partial_json}`;
     stopReason = delta?.stop_reason ?? stopReason;
+    stopSequence = delta?.stop_sequence ?? stopSequence;
     if (frame.usage) usage = messageUsage(frame.usage);
   }
-  return { blocks: joined(blocks), stopReason, usage };
+  return { blocks: joined(blocks), stopReason, stopSequence, usage };
 }
 
 /** The same of a whole message, given as JSON: inputs are compared as they were written. */
@@ -174,15 +178,17 @@ export function wholeMessageAnswer(json: string): MessageAnswer {
   const {
     content,
     stop_reason: stopReason,
+    stop_sequence: stopSequence,
     usage,
   } = JSON.parse(json) as {
     content: Block[];
     stop_reason: string;
+    stop_sequence: string | null;
     usage: MessageUsage;
   };
   const inputs = [...json.matchAll(/"input":(\{.*?\})\}/g)].map(([, input]) => input);
   const written = content.map((block) => ('input' in block ? { ...block, input: inputs.shift() } : block));
-  return { blocks: joined(written), stopReason, usage: messageUsage(usage) };
+  return { blocks: joined(written), stopReason, stopSequence, usage: messageUsage(usage) };
 }
 
 function joined(blocks: readonly Block[]): MessageAnswer['blocks'] {

@@ -123,12 +123,23 @@ describe('a message of an upstream comes out of the same door', () => {
     expect(wholeMessageAnswer(await ask(name, false))).toEqual(expected);
   });
 
-  it('without the name of a stop sequence, which a response has no place for', async () => {
-    const { stopReason, ...expected } = messageAnswer(framesIn(streamNamed('messages-stop-sequence')));
-    expect(stopReason).toBe('stop_sequence');
-    const members = { stop_sequences: ['three'] };
-    const streamed = messageAnswer(framesIn(await ask('messages-stop-sequence', true, members)));
-    expect(streamed).toEqual({ ...expected, stopReason: 'end_turn' });
+  it('with the stop sequence before which it has ended', async () => {
+    const name = 'messages-stop-sequence';
+    const expected = messageAnswer(framesIn(streamNamed(name)));
+    expect(expected).toMatchObject({ stopReason: 'stop_sequence', stopSequence: 'three' });
+    const members = { stop_sequences: ['four', 'three'] };
+    expect(messageAnswer(framesIn(await ask(name, true, members)))).toEqual(expected);
+    expect(wholeMessageAnswer(await ask(name, false, members))).toEqual(expected);
+  });
+
+  it('after its marks for caches have gone in', async () => {
+    const cache_control = { type: 'ephemeral', ttl: '1h' };
+    const system = [{ type: 'text', text: 'Be brief.', cache_control }];
+    const before = upstream.requests.length;
+    await ask('messages-max-tokens', false, { system });
+    const { body } = await upstream.request(before);
+    expect(body).toMatchObject({ system });
+    expect(JSON.stringify(body).match(/cache_control/g)).toHaveLength(1);
   });
 
   it('with the end of a failure, without the words of the upstream', async () => {

@@ -1,0 +1,217 @@
+import type { Generation, InputPart } from '@sluice/contract';
+import { type CacheMark, type CacheMarks, type ItemMarks, itemMark, partMark } from '../cache-marks.ts';
+import { type JsonObject, present } from '../json-fields.ts';
+import { ProviderError } from '../provider.ts';
+import { asDataUrl } from '../upstream/file-data.ts';
+import { checkMediaUrl, type MediaPolicy } from '../upstream/media-policy.ts';
+import { type MarkedText, markedTexts, plainText, splitOutput } from './plain-content.ts';
+import { type PromptItem, type PromptMessage, promptItems } from './prompt-items.ts';
+
+export interface ChatMessageOptions extends MediaPolicy {
+  /** The member of an assistant's message that holds its reasoning; undefined for upstreams that are given none. */
+  reasoningField?: 'reasoning' | 'reasoning_content' | undefined;
+  /** Those of the request, for an upstream that has a place for them. Texts stay apart then; see `markedTexts`. */
+  marks?: CacheMarks | undefined;
+}
+
+/** One message with the outputs of its calls, which must follow it directly. */
+interface Turn {
+  message: JsonObject;
+  outputs: JsonObject[];
+  /** Media of those outputs. Tool messages hold text alone, so a message of the user carries the media. */
+  media: JsonObject[];
+}
+
+/**
+ * The messages: the instructions first, then the input.
+ *
+ * System and developer messages at the start are merged with the instructions, because many chat templates refuse a
+ * second system message. Consecutive texts and calls of the assistant become one message. The outputs of its calls
+ * follow it directly, wherever they stood in the input.
+ */
+export function chatMessages(
+  generation: Pick<Generation, 'instructions' | 'input'>,
+  policy: ChatMessageOptions,
+): JsonObject[] {
+  const turns: Turn[] = [];
+  const callers = new Map<string, Turn>();
+  const { marks } = policy;
+  if (generation.instructions) addSystem(turns, generation.instructions, undefined, policy);
+  for (const item of promptItems(generation, { marks })) addItem(item, turns, callers, policy);
+  const messages: JsonObject[] = [];
+  for (const { message, outputs, media } of turns) {
+    if (isEmpty(message)) continue;
+    messages.push(message, ...outputs);
+    if (media.length > 0) messages.push({ role: 'user', content: media });
+  }
+  return messages;
+}
+
+/** Reasoning with nothing behind it, which upstreams refuse as a message. */
+function isEmpty({ role, content, tool_calls: calls }: JsonObject): boolean {
+  return role === 'assistant' && content === null && calls === undefined;
+}
+
+function addItem(
+  item: PromptItem,
+  turns: Turn[],
+  callers: Map<string, Turn>,
+  policy: ChatMessageOptions,
+): void {
+  switch (item.type) {
+    case 'message':
+      return addMessage(item, turns, policy);
+    case 'function_call': {
+      const turn = assistantTurn(turns);
+      const calls = Array.isArray(turn.message['tool_calls']) ? turn.message['tool_calls'] : [];
+      const { call_id: id, name, arguments: args } = item;
+      const call = { id, type: 'function', function: { name, arguments: args } };
+      turn.message['tool_calls'] = [...calls, { ...call, ...markedBy(itemMark(item.marks)) }];
+      callers.set(id, turn);
+      return;
+    }
+    case 'custom_tool_call':
+      // None is left: see `promptItems`.
+      return;
+    case 'function_call_output':
+    case 'custom_tool_call_output': {
+      const turn = callers.get(item.call_id);
+      if (!turn) return;
+      const { text, media } = splitOutput(item.output, (part) => chatPart(part, policy));
+      const marked = markedBy(itemMark(item.marks));
+      const output = { role: 'tool', tool_call_id: item.call_id, content: text };
+      const last = media.pop();
+      turn.outputs.push({ ...output, ...(!last && marked) });
+      if (last) {
+        const heading = { type: 'text', text: `Attached to the output of ${item.call_id}:` };
+        turn.media.push(heading, ...media, { ...last, ...marked });
+      }
+      return;
+    }
+    case 'reasoning':
+      return addReasoning(item, turns, policy);
+  }
+}
+
+/** The raw text goes with what the assistant said or called next. */
+function addReasoning(
+  { content }: Extract<PromptItem, { type: 'reasoning' }>,
+  turns: Turn[],
+  { reasoningField: field }: ChatMessageOptions,
+): void {
+  const text = (content ?? []).map((part) => part.text).join('');
+  if (field === undefined || text === '') return;
+  const { message } = assistantTurn(turns);
+  const before = message[field];
+  message[field] = typeof before === 'string' ? `${before}\n\n${text}` : text;
+}
+
+function addMessage(
+  message: PromptMessage & { marks?: ItemMarks },
+  turns: Turn[],
+  policy: ChatMessageOptions,
+): void {
+  const { content, marks } = message;
+  if (message.role === 'user') {
+    turns.push(newTurn({ role: 'user', content: userContent(content, marks, policy) }));
+  } else if (message.role === 'assistant') {
+    const { message: turn } = assistantTurn(turns);
+    turn['content'] = policy.marks
+      ? withTexts(turn['content'], markedTexts(content, marks))
+      : withText(turn['content'], plainText(content));
+  } else {
+    addSystem(turns, content, marks, policy);
+  }
+}
+
+function addSystem(
+  turns: Turn[],
+  content: PromptMessage['content'],
+  marks: ItemMarks | undefined,
+  policy: ChatMessageOptions,
+): void {
+  const opening = turns.length === 1 ? turns[0]?.message : undefined;
+  const before = opening?.['role'] === 'system' ? opening : undefined;
+  const whole = policy.marks
+    ? withTexts(before?.['content'], markedTexts(content, marks))
+    : withText(before?.['content'], plainText(content));
+  if (before) before['content'] = whole;
+  else if (whole !== null) turns.push(newTurn({ role: 'system', content: whole }));
+}
+
+function withText(before: unknown, text: string): string {
+  return typeof before === 'string' ? `${before}\n\n${text}` : text;
+}
+
+/** A content of parts, each with its mark; null without any. */
+function withTexts(before: unknown, texts: readonly MarkedText[]): unknown[] | null {
+  const parts = [
+    ...(Array.isArray(before) ? before : []),
+    ...texts.map(({ text, mark }) => ({ type: 'text', text, ...markedBy(mark) })),
+  ];
+  return parts.length === 0 ? null : parts;
+}
+
+/** The member that marks a part, a tool, a call or the output of one. */
+export function markedBy(mark: CacheMark | undefined): { cache_control?: CacheMark } {
+  return mark ? { cache_control: mark } : {};
+}
+
+/** The assistant's current turn, or a new one: a call after an output belongs to the next turn. */
+function assistantTurn(turns: Turn[]): Turn {
+  const last = turns.at(-1);
+  if (last?.message['role'] === 'assistant' && last.outputs.length === 0) return last;
+  const turn = newTurn({ role: 'assistant', content: null });
+  turns.push(turn);
+  return turn;
+}
+
+function newTurn(message: JsonObject): Turn {
+  return { message, outputs: [], media: [] };
+}
+
+/** A single text is sent as a string, which every server accepts, unless it has a mark. */
+function userContent(
+  content: string | readonly InputPart[],
+  marks: ItemMarks | undefined,
+  policy: MediaPolicy,
+): string | JsonObject[] {
+  const parts = typeof content === 'string' ? [{ type: 'input_text' as const, text: content }] : content;
+  const [first] = parts;
+  const mark = (at: number) => partMark(marks, at, { of: parts.length });
+  if (parts.length === 1 && first?.type === 'input_text' && !mark(0)) return first.text;
+  return parts.map((part, at) => ({ ...chatPart(part, policy), ...markedBy(mark(at)) }));
+}
+
+function chatPart(part: InputPart, policy: MediaPolicy): JsonObject {
+  switch (part.type) {
+    case 'input_image': {
+      const url = part.image_url ?? '';
+      checkMediaUrl(url, policy);
+      // This API has no `original`; `auto` comes closest.
+      const detail = part.detail === 'original' ? 'auto' : part.detail;
+      return { type: 'image_url', image_url: present({ url, detail }) };
+    }
+    case 'input_file': {
+      if (part.file_data == null) throw needsFileData(policy);
+      const filename = part.filename ?? undefined;
+      return { type: 'file', file: present({ filename, file_data: asDataUrl(part.file_data, filename) }) };
+    }
+    case 'input_video':
+      checkMediaUrl(part.video_url, policy);
+      return { type: 'video_url', video_url: { url: part.video_url } };
+    case 'refusal':
+      return { type: 'text', text: part.refusal };
+    case 'input_text':
+    case 'output_text':
+      return { type: 'text', text: part.text };
+  }
+}
+
+function needsFileData(policy: MediaPolicy): ProviderError {
+  return new ProviderError('invalid_prompt', `Provider '${policy.providerId}' takes files as data alone.`, {
+    disposition: 'fail',
+    param: 'input',
+    publicMessage: "The model server takes files as data alone. Send the content as 'file_data'.",
+  });
+}
