@@ -1,5 +1,5 @@
+import { createLogger } from '@sluice/runtime';
 import { eventually } from '@sluice/testing';
-import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Slack } from './slack.ts';
 
@@ -18,7 +18,7 @@ function aQueue({ capacity = 20 }: { capacity?: number } = {}) {
       queue.looks += 1;
       return Promise.resolve(queue.others + lines.length);
     },
-    logger: pino({ level: 'silent' }),
+    logger: createLogger({ name: 'test', level: 'silent' }),
     everyMs: 1,
   });
   const made = slack;
