@@ -58,7 +58,7 @@ export function simulateAnswer(
     if (directives.refuse) return { kind: 'refusal', text: refusalText() };
     const calls = callsFor(generation, topic);
     if (calls.length > 0) return { kind: 'calls', calls };
-    const text = upTo(generation.stop, answerText(topic, seedOf(model, seed, topic)));
+    const text = answerText(topic, seedOf(model, seed, topic));
     const json = jsonFor(generation, text);
     return json === undefined ? { kind: 'text', text } : { kind: 'json', text: json };
   };
@@ -67,12 +67,6 @@ export function simulateAnswer(
     reasoning: reasons(generation, character) ? reasoningText(userText) : undefined,
     content: content(),
   };
-}
-
-/** A text up to the first of these. */
-function upTo(stop: readonly string[] = [], text: string): string {
-  const ends = stop.map((each) => text.indexOf(each)).filter((at) => at >= 0);
-  return text.slice(0, Math.min(text.length, ...ends));
 }
 
 interface Prompt {

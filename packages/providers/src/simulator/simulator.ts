@@ -18,6 +18,7 @@ import { type SimulatedAnswer, simulateAnswer } from './answer.ts';
 import { brokenContent } from './broken-content.ts';
 import { simulateEmbeddings } from './embeddings.ts';
 import { piecesOf, wordsOf } from './text.ts';
+import { untilStop } from './until-stop.ts';
 
 /** How a simulator answers. These defaults are for settings made by hand: those of a settings file are complete. */
 export interface SimulatorSettings {
@@ -37,7 +38,7 @@ export interface SimulatorSettings {
  * A deterministic model inside the process, without a network, at a configurable speed.
  *
  * It answers with text that quotes the prompt, with calls of tools that the prompt mentions or the request demands,
- * and with JSON that satisfies the requested format. One token is one delta. `SimulatorDirectives` lists what a
+ * and with JSON that satisfies the requested format. What it says ends before the first stop sequence. One token is one delta. `SimulatorDirectives` lists what a
  * request can make it do. Two attempts at the same request give the same chunks, unless a directive tells them apart.
  */
 export function simulator(settings: SimulatorSettings): Provider {
@@ -76,7 +77,7 @@ class Simulator implements Provider {
       if (delayMs) await pacing.rest(delayMs);
       // Before any chunk, reasoning included: the client sees nothing yet, so another attempt may follow.
       if (interruption?.after === 0) await this.#interrupt(interruption, pacing);
-      for (const chunk of chunksOf(answer)) {
+      for (const chunk of chunksOf(answer, generation.stop)) {
         if (chunk.type !== 'function_call' && chunk.type !== 'custom_tool_call') {
           if (tokens >= most) {
             reason = 'max_output_tokens';
@@ -189,23 +190,23 @@ function dispositionOf(code: FailureCode): Disposition {
   }
 }
 
-function* chunksOf({
-  reasoning,
-  content,
-  directives,
-}: SimulatedAnswer): Generator<ProviderChunk, void, undefined> {
+function* chunksOf(
+  { reasoning, content, directives }: SimulatedAnswer,
+  stop: readonly string[] | undefined,
+): Generator<ProviderChunk, void, undefined> {
   if (reasoning !== undefined) {
     for (const delta of wordsOf(reasoning)) yield { type: 'reasoning_summary', delta };
   }
   switch (content.kind) {
     case 'text':
-      for (const delta of wordsOf(content.text, directives.tokens)) yield { type: 'text', delta };
+      for (const delta of untilStop(wordsOf(content.text, directives.tokens), stop))
+        yield { type: 'text', delta };
       return;
     case 'json':
-      for (const delta of piecesOf(content.text)) yield { type: 'text', delta };
+      for (const delta of untilStop(piecesOf(content.text), stop)) yield { type: 'text', delta };
       return;
     case 'refusal':
-      for (const delta of wordsOf(content.text)) yield { type: 'refusal', delta };
+      for (const delta of untilStop(wordsOf(content.text), stop)) yield { type: 'refusal', delta };
       return;
     case 'calls':
       for (const [index, { type, name, text }] of content.calls.entries()) {
