@@ -113,7 +113,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
       const known = asServiceError(error) ?? new ServiceError('invalid_request');
       // No hook runs for these.
       reply.headers({
-        ...contextHeaders(request.id, request.headers),
+        ...contextHeaders(request),
         ...crossOriginHeaders(corsOrigins, request.headers.origin),
         'openai-processing-ms': processingMs(reply),
       });

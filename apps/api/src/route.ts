@@ -1,7 +1,7 @@
 import { type ErrorCode, parsePart } from '@sluice/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import type { Protocol } from './plugins/error-handler.ts';
+import type { Protocol } from './protocol.ts';
 
 /** A route without its handler. A document of the API can be made from a list of these. */
 export interface RouteDescription {

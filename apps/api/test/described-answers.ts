@@ -83,19 +83,24 @@ function problemWith(request: FastifyRequest, status: number, payload: unknown):
   const path = request.routeOptions.url?.replace(/^\/(api\/)?v1(?=\/)/, '');
   const route = all.find((each) => each.path === path && each.method === request.method);
   if (status >= 400 && !route?.answers.some((answer) => answer.status === status)) {
-    // As one of the two protocols has it, which its schema says below.
+    // As one of the two protocols has it.
     const body = JSON.parse(payload) as { error: { code: string; details?: { error_code: string } } };
     const code = body.error.details?.error_code ?? body.error.code;
-    const schema = route?.protocol?.errorSchema ? 'MessageError' : 'Error';
+    const schema = isAnsweredAsMessage(request) ? 'MessageError' : 'Error';
     return route && !route.errors.some((each) => each === code)
       ? `code '${code}' is not described`
       : problemOf(body, schema);
   }
   if (!route) return undefined;
   const answer = route.answers.find((each) => each.status === status);
-  const isOfAnthropic = request.headers['anthropic-version'] !== undefined;
-  const schema = answer && ((isOfAnthropic && ofAnthropic.get(route.name)) || schemaNames.get(route.name));
+  const schema =
+    answer && ((isAnsweredAsMessage(request) && ofAnthropic.get(route.name)) || schemaNames.get(route.name));
   return schema === undefined ? 'status is not described' : problemOf(JSON.parse(payload), schema);
+}
+
+function isAnsweredAsMessage({ url, headers }: FastifyRequest): boolean {
+  const [, under] = /^\/(?:api\/)?v1\/(messages|models)(?=[/?]|$)/.exec(url) ?? [];
+  return under === 'messages' || (under === 'models' && headers['anthropic-version'] !== undefined);
 }
 
 /** The schemas of answers that clients of Anthropic have in their own form. */

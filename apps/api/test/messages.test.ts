@@ -378,23 +378,3 @@ describe('the tokens of a message', () => {
     expect(json()).toMatchObject({ type: 'error', error: { details: { param: 'messages' } } });
   });
 });
-
-describe('the models for a client of Anthropic', () => {
-  const ask = async (url: string) => {
-    const headers = { 'x-api-key': apiKeys.first, 'anthropic-version': '2023-06-01' };
-    return (await api.app.inject({ url, headers })).json<Record<string, unknown>>();
-  };
-
-  it('are a page of its kind', async () => {
-    const list = await ask('/v1/models');
-    const { data } = list as { data: { id: string }[] };
-    expect(data[0]).toEqual({
-      type: 'model',
-      id: model,
-      display_name: model,
-      created_at: '1970-01-01T00:16:40.000Z',
-    });
-    expect(list).toMatchObject({ has_more: false, first_id: model, last_id: data.at(-1)?.id });
-    expect(await ask(`/v1/models/${model}`)).toEqual(data[0]);
-  });
-});

@@ -68,6 +68,8 @@ export interface TestApiOptions {
   holdBack?: (ms: number) => Promise<unknown>;
   /** How long a thread may take for one body or count, in milliseconds. */
   threadMs?: number;
+  /** The provider of all models as the api knows it, in YAML: its members besides `id`. A simulator by default. */
+  provider?: string;
   /** Leaves responses where they are: nobody runs them. */
   withoutWorker?: boolean;
   /** Holds no lease, as if it had lapsed. */
@@ -150,7 +152,7 @@ export interface Answer {
 export function testSettings(redisUrl: string, keyPrefix: string, options: TestApiOptions): Settings {
   const file = `
 keyPrefix: '${keyPrefix}'
-providers: [{ id: none, type: simulator }]
+providers: [{ id: none, ${options.provider ?? 'type: simulator'} }]
 models:
   - { id: ${model}, routes: [{ provider: none }] }
   - { id: other, routes: [{ provider: none }], price: { input: 10, output: 40 } }

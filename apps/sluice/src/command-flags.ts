@@ -20,6 +20,17 @@ export function parseFlags<const Options extends ParseArgsOptionsConfig>(
   }
 }
 
+/**
+ * The name in `[list] [NAME]`, for commands that list what they are about; undefined where all are listed.
+ *
+ * @throws {FatalError} with exit code 2 for more names than one.
+ */
+export function nameToList(command: string, positionals: readonly string[]): string | undefined {
+  const [name, more] = positionals[0] === 'list' ? positionals.slice(1) : positionals;
+  if (more !== undefined) throw badUsage(command, `'${more}' is one argument too many`);
+  return name;
+}
+
 /** The error of a command that was called in a wrong way. */
 export function badUsage(command: string, problem: string): FatalError {
   return new FatalError(`${problem}; 'sluice ${command} --help' shows how`, { exitCode: 2 });

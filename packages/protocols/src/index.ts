@@ -28,6 +28,12 @@ export {
   messageModelOf,
   messageModelSchema,
 } from './messages/message-models.ts';
+export {
+  type MessagePage,
+  messagePageOf,
+  type MessagePageQuery,
+  messagePageSchema,
+} from './messages/message-page.ts';
 export { messageErrorOf, messageErrorSchema } from './messages/message-params.ts';
 export {
   type MessageDelivery,

@@ -1,4 +1,4 @@
-import type { InputItem } from '@sluice/contract';
+import type { InputItem, InputPart } from '@sluice/contract';
 
 /** A part of an input that names a file in place of content, as its JSON says. */
 export interface FileReference {
@@ -47,23 +47,22 @@ export function fileReferencesIn(
   return found;
 }
 
-type Part = Extract<Extract<InputItem, { type: 'message' }>['content'], unknown[]>[number];
-type FilePart = Extract<Part, { type: FileReference['kind'] }>;
+type FilePart = Extract<InputPart, { type: FileReference['kind'] }>;
 
-function partsOf(item: InputItem): { member: string; parts: readonly Part[] } {
+/** The parts of an item, and the member that has them. */
+export function partsOf(item: InputItem): { member: string; parts: readonly InputPart[] } {
   switch (item.type) {
     case 'message':
       return { member: 'content', parts: Array.isArray(item.content) ? item.content : [] };
     case 'function_call_output':
     case 'custom_tool_call_output':
-      // A video has no file, and is no part of a message.
-      return { member: 'output', parts: Array.isArray(item.output) ? (item.output as Part[]) : [] };
+      return { member: 'output', parts: Array.isArray(item.output) ? item.output : [] };
     default:
       return { member: '', parts: [] };
   }
 }
 
-function namesFile(part: Part): part is FilePart & { file_id: string } {
+function namesFile(part: InputPart): part is FilePart & { file_id: string } {
   switch (part.type) {
     case 'input_file':
       return part.file_id != null && part.file_data == null && part.file_url == null;

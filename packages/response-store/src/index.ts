@@ -52,6 +52,7 @@ export { defaultCell, type Cell } from './record/cells.ts';
 export type { LargeValueConnection, RedisCommands, RedisSubscriber } from './record/connection.ts';
 export { type EndFacts, parseEnd, type EndOfResponse } from './record/end-json.ts';
 export type { FileReference } from './file-references.ts';
+export type { MediaUrls } from './media-urls.ts';
 export { type CellKeys, type RedisKeys, redisKeys } from './record/keys.ts';
 export { bytesOf, dropLongMembers } from './record/large-value.ts';
 export {

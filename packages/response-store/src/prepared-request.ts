@@ -7,6 +7,7 @@ import {
   type ToolItem,
 } from '@sluice/contract';
 import { type FileReference, fileReferencesIn } from './file-references.ts';
+import { type MediaUrls, mediaUrlsIn } from './media-urls.ts';
 import type { StoredRequest } from './record/record.ts';
 
 /**
@@ -25,6 +26,8 @@ export interface PreparedRequest {
   links: InputLink[];
   /** The parts of the input that name files, in its order; absent without any. */
   files?: FileReference[] | undefined;
+  /** Absent without any. */
+  mediaUrls?: MediaUrls | undefined;
   /**
    * The stored response that it continues from. The request names the same one, unless what that stands for is in the input
    * already.
@@ -61,6 +64,7 @@ export function prepareRequest(
   const hash = withDigest ? digestOf(request) : undefined;
   const links: InputLink[] = [];
   const files: FileReference[] = [];
+  const mediaUrls = mediaUrlsIn(input);
   input.forEach((item, index) => {
     printed.add(index === 0 ? '[' : ',');
     const start = printed.length;
@@ -79,6 +83,7 @@ export function prepareRequest(
     inputTokens: estimateInputTokens({ input, instructions: request.instructions, tools: request.tools }),
     links,
     ...(files.length > 0 && { files }),
+    ...(mediaUrls && { mediaUrls }),
     previousId: request.previous_response_id,
     digest: hash?.digest('base64url'),
   };

@@ -41,6 +41,7 @@ async function call(path: string, { body, team = 'team-a', api = 0, ...given }: 
     headers: { 'x-api-key': keys[team], 'content-type': 'application/json' },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
+  expect(answer.headers.get('request-id')).toBe(answer.headers.get('x-request-id'));
   return { status: answer.status, text: await answer.text() };
 }
 
@@ -153,6 +154,10 @@ describe('batches of messages', () => {
       last_id: second.id,
     });
     expect(jsonOf(await call(`?limit=1&after_id=${second.id}`))).toMatchObject({ data: [{ id: first.id }] });
+    expect(jsonOf(await call(`?after_id=${first.id}&before_id=${first.id}`))).toMatchObject({
+      error: { details: { error_code: 'mutually_exclusive_parameters', param: 'before_id' } },
+    });
+    expect(jsonOf(await call('?after_id=none'))).toMatchObject({ error: { details: { param: 'after_id' } } });
     expect(jsonOf(await call(`?limit=1&before_id=${first.id}`))).toMatchObject({
       data: [{ id: second.id }],
       has_more: true,

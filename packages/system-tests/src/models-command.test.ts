@@ -121,6 +121,15 @@ describe('sluice models', () => {
     ]);
   });
 
+  it('shows the same by the name of its command', async () => {
+    const [bare, named] = [await models('--json'), await models('list', '--json')];
+    expect(named.code).toBe(0);
+    expect(rowsOf(named)).toEqual(rowsOf(bare));
+    expect(rowsOf(await models('list', 'own', '--json'))).toMatchObject([{ model: 'own' }]);
+    expect((await models('--json', 'list')).code).toBe(0);
+    expect(await models('list', 'own', 'new')).toMatchObject({ code: 2 });
+  });
+
   it('says which name was meant when there is no such model', async () => {
     const { code, out } = await models('ownn');
     expect(code).toBe(1);
@@ -129,6 +138,6 @@ describe('sluice models', () => {
 
   it('says how it is called', async () => {
     expect(await models('a', 'b')).toMatchObject({ code: 2 });
-    expect((await models('--help')).out).toContain('Usage: sluice models [NAME] [flags]');
+    expect((await models('--help')).out).toContain('Usage: sluice models [list] [NAME] [flags]');
   });
 });

@@ -123,6 +123,8 @@ describe('sluice tenants', () => {
   it('shows one tenant', async () => {
     expect(await tenantsOf('team-a')).toMatchObject([{ tenant: 'team-a' }]);
     expect((await sluice('tenants', 'team-a')).out.trim().split('\n')).toHaveLength(2);
+    expect(await sluice('tenants', 'list', 'team-a')).toEqual(await sluice('tenants', 'team-a'));
+    expect((await sluice('tenants', 'list')).out.trim().split('\n')).toHaveLength(3);
   });
 
   it.each([

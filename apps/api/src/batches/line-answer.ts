@@ -1,6 +1,7 @@
 import type { BatchTokens, LineAnswer } from '@sluice/batches';
 import { type LineEndpoint, type Response, ServiceError } from '@sluice/contract';
 import {
+  asChatError,
   chatCompletionOf,
   type EmbeddingDelivery,
   embeddingListJson,
@@ -53,7 +54,7 @@ export async function answerOfLine({ response, texts }: Answer, line: AnsweredLi
   if (error) {
     const { code, message, param } = error;
     const failure = new ServiceError(code, message, { param });
-    const body = line.endpoint === '/v1/messages' ? errorBody(failure, line) : JSON.stringify({ error });
+    const body = hasOwnErrors(line) ? errorBody(failure, line) : JSON.stringify({ error });
     return { ...ended, status: failure.status, body };
   }
   if (ended.isCancelled) {
@@ -67,9 +68,14 @@ function errorBody(
   error: ServiceError,
   { endpoint, requestId }: Pick<AnsweredLine, 'endpoint' | 'requestId'>,
 ): string {
-  return JSON.stringify(
-    endpoint === '/v1/messages' ? messageErrorOf(error, requestId) : { error: error.toBody() },
-  );
+  if (endpoint === '/v1/messages') return JSON.stringify(messageErrorOf(error, requestId));
+  const told = endpoint === '/v1/chat/completions' ? asChatError(error) : error;
+  return JSON.stringify({ error: told.toBody() });
+}
+
+/** Whether errors name members that the Responses API does not have. */
+function hasOwnErrors({ endpoint }: Pick<AnsweredLine, 'endpoint'>): boolean {
+  return endpoint === '/v1/messages' || endpoint === '/v1/chat/completions';
 }
 
 async function bodyOf(

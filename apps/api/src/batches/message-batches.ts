@@ -8,9 +8,9 @@ import {
   linesOf,
   readResult,
 } from '@sluice/batches';
-import { type Page, pageBehind, ServiceError } from '@sluice/contract';
+import { ServiceError } from '@sluice/contract';
 import type { Files } from '@sluice/files';
-import type { MessageBatch } from '@sluice/protocols';
+import { type MessageBatch, type MessagePage, messagePageOf, type MessagePageQuery } from '@sluice/protocols';
 
 export interface MessageBatchesOptions {
   store: BatchStore;
@@ -19,13 +19,6 @@ export interface MessageBatchesOptions {
 }
 
 type Known = KnownBatch<'/v1/messages'>;
-
-/** The part of the list that is asked for; at most one of the two ids. */
-export interface MessageBatchPage {
-  limit: number;
-  before?: string | undefined;
-  after?: string | undefined;
-}
 
 /** The batches of messages, as tenants ask for them by Anthropic's API. Their lines stand in a file, as those of any batch. */
 export class MessageBatches {
@@ -53,13 +46,8 @@ export class MessageBatches {
   }
 
   /** The newest first. @throws {ServiceError} when an id names no batch. */
-  async list(tenant: string, { limit, before, after }: MessageBatchPage): Promise<Page<MessageBatch>> {
-    const all = (await this.#records.list(tenant)).map(present);
-    if (before === undefined) return pageBehind(all, { limit, after }, "'after_id' names no batch of yours.");
-    const end = all.findIndex(({ id }) => id === before);
-    if (end < 0)
-      throw new ServiceError('invalid_value', "'before_id' names no batch of yours.", { param: 'before_id' });
-    return { data: all.slice(Math.max(0, end - limit), end), hasMore: end > limit };
+  async list(tenant: string, page: MessagePageQuery): Promise<MessagePage<MessageBatch>> {
+    return messagePageOf((await this.#records.list(tenant)).map(present), page);
   }
 
   /** @throws {ServiceError} when the tenant has no such batch, as all of these do. */

@@ -115,7 +115,7 @@ export function prepareBody(
   try {
     const prepared = prepareChecked(request, { ...options, sealing });
     return {
-      ...prepared,
+      ...(named ? renamed(prepared, named) : prepared),
       ...(chat && { chat }),
       ...(message && { message }),
       ...(embedding && { embedding }),
@@ -123,6 +123,21 @@ export function prepareBody(
   } catch (error) {
     throw named && error instanceof ServiceError ? named(error) : error;
   }
+}
+
+/** The same with the names that the caller used, for errors that are found once it is known who answers. */
+function renamed(
+  { files, mediaUrls, ...prepared }: PreparedRequest,
+  named: (error: ServiceError) => ServiceError,
+): PreparedRequest {
+  const nameOf = (param: string) => named(new ServiceError('invalid_value', { param })).param ?? param;
+  return {
+    ...prepared,
+    ...(files && { files: files.map((file) => ({ ...file, param: nameOf(file.param) })) }),
+    ...(mediaUrls && {
+      mediaUrls: Object.fromEntries(Object.entries(mediaUrls).map(([kind, at]) => [kind, nameOf(at)])),
+    }),
+  };
 }
 
 /** The value of a body, which is freed as soon as it is decoded if it may be. */

@@ -1,5 +1,5 @@
 import { ServiceError } from '@sluice/contract';
-import { type TenantUse, UnknownVersion } from '@sluice/response-store';
+import { UnknownVersion } from '@sluice/response-store';
 import {
   isOutOfMemory,
   isRedisUnavailable,
@@ -8,26 +8,10 @@ import {
   throttledWarning,
 } from '@sluice/runtime';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { z } from 'zod';
 import { rateLimitHeaders } from '../rate-limit-headers.ts';
 import { RefusalLog } from '../refusal-log.ts';
 import { RateLimited, storeFull } from '../responses/refusals.ts';
-
-/** The manner of a protocol that is not the Responses API. */
-export interface Protocol {
-  /** The JSON of an error. */
-  readonly errorBody: (error: ServiceError, requestId: string) => string;
-  readonly errorSchema?: z.ZodType;
-  /** Headers that every answer has besides ours. */
-  readonly headers?: (requestId: string, use: TenantUse | undefined) => Record<string, string>;
-}
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** The Responses API by default. */
-    protocol?: Protocol;
-  }
-}
+import { protocolOf } from './request-protocol.ts';
 
 export function registerErrorHandler(app: FastifyInstance, logger: Logger): void {
   // An outage refuses every request for the same reason.
@@ -50,9 +34,9 @@ export function registerErrorHandler(app: FastifyInstance, logger: Logger): void
 /** Answers with the error's status, headers and envelope. */
 export function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
   const { request } = reply;
-  const { errorBody = errorEnvelope, headers } = request.routeOptions.config.protocol ?? {};
+  const { errorBody = errorEnvelope, limitHeaders } = protocolOf(request) ?? {};
   reply.headers(errorHeaders(error));
-  if (headers) reply.headers(headers(request.id, error instanceof RateLimited ? error.use : undefined));
+  if (limitHeaders && error instanceof RateLimited) reply.headers(limitHeaders(error.use));
   if (error.code === 'invalid_api_key') reply.header('www-authenticate', 'Bearer');
   return reply
     .code(error.status)

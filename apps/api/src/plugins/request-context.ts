@@ -1,7 +1,8 @@
 import { randomBytes } from '@sluice/runtime';
 import type { IncomingMessage } from 'node:http';
 import { newRequestId, ServiceError } from '@sluice/contract';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { protocolOf } from './request-protocol.ts';
 
 /** A client's own request id is taken over when it cannot do harm in a log or a header. */
 const usableRequestId = /^[\w-]{1,64}$/;
@@ -15,7 +16,7 @@ export function requestId(headers: Record<string, unknown>): string {
 /** Headers that every answer carries, and checks that come before everything else. */
 export function registerRequestContext(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
-    reply.headers(contextHeaders(request.id, request.headers));
+    reply.headers(contextHeaders(request));
     const fault = faultOf(request.raw);
     if (fault) done(new ServiceError('invalid_request', fault));
     else done();
@@ -32,10 +33,13 @@ export function processingMs(reply: FastifyReply): string {
 }
 
 /** The headers of `registerRequestContext`, for answers that are given before any hook runs. */
-export function contextHeaders(id: string, headers: Record<string, unknown>): Record<string, string> {
-  const clientId = headers['x-client-request-id'];
+export function contextHeaders(request: FastifyRequest): Record<string, string> {
+  const { id } = request;
+  const clientId = request.headers['x-client-request-id'];
+  const { requestIdHeader } = protocolOf(request) ?? {};
   return {
     'x-request-id': id,
+    ...(requestIdHeader !== undefined && { [requestIdHeader]: id }),
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     ...(typeof clientId === 'string' &&

@@ -12,7 +12,7 @@ import type { JsonReader } from '../bodies/json-reader.ts';
 export interface ResponsesDependencies {
   settings: Pick<
     Settings,
-    'models' | 'limits' | 'fairness' | 'timeouts' | 'recovery' | 'retention' | 'usage'
+    'models' | 'providers' | 'limits' | 'fairness' | 'timeouts' | 'recovery' | 'retention' | 'usage'
   >;
   live: Pick<LiveSettings, 'limits'>;
   store: CallerStore;

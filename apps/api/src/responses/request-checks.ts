@@ -6,6 +6,7 @@ import type { ResponsesDependencies } from './dependencies.ts';
 import { behindContext, type LocalContext } from './local-context.ts';
 import type { ModelDirectory } from './model-directory.ts';
 import type { PendingRequest } from './pending-request.ts';
+import { checkMediaUrls } from './media-urls.ts';
 import { checkTokens, tierFor } from './request-limits.ts';
 import { type ReferenceResolver, tokensBefore } from './resolve-references.ts';
 import type { Reserve } from './stored-items.ts';
@@ -46,7 +47,9 @@ export class RequestChecks {
     const { model: modelId, webhook_url: url } = pending.request;
     const model = this.#models.find(modelId, key);
     if (url !== undefined) await this.#checkWebhookUrl(key.name, url);
-    let prepared = await this.#references.resolve(pending.take(), key.name, reserve);
+    const taken = pending.take();
+    checkMediaUrls(taken, model, this.#dependencies.settings.providers);
+    let prepared = await this.#references.resolve(taken, key.name, reserve);
     if (context) {
       reserve(context.items.length);
       prepared = behindContext(prepared, context, this.#dependencies.settings.limits);

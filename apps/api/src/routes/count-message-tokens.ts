@@ -19,9 +19,8 @@ export const countMessageTokens = defineRoute({
   answers: [json(messageTokensSchema)],
   errors: [...anyErrors, ...bodyErrors, ...contextErrors],
   protocol: messagesProtocol,
-  async handle({ body: pending, request, reply }, context: CountInputTokensContext) {
+  async handle({ body: pending, request }, context: CountInputTokensContext) {
     const { tokens } = await countedTokens(request, pending, context);
-    reply.headers(messagesProtocol.headers(request.id, undefined));
     return { input_tokens: tokens };
   },
 });

@@ -45,7 +45,7 @@ export const createMessage = defineRoute({
         ...given,
         onAccepted(facts: AnswerFacts) {
           given.onAccepted(facts);
-          reply.headers(messagesProtocol.headers(request.id, facts.use));
+          reply.headers(messagesProtocol.limitHeaders(facts.use));
         },
       };
       if (pending.request.stream === true) {

@@ -1,7 +1,8 @@
 import { modelParamsSchema, modelSchema, ServiceError } from '@sluice/contract';
 import { messageModelOf } from '@sluice/protocols';
+import { isOfAnthropic } from '../plugins/request-protocol.ts';
 import { anyErrors, defineRoute, json } from '../route.ts';
-import { isOfAnthropic, type ListModelsContext, visibleModels } from './list-models.ts';
+import { type ListModelsContext, visibleModels } from './list-models.ts';
 
 export const getModel = defineRoute({
   name: 'getModel',
@@ -11,7 +12,8 @@ export const getModel = defineRoute({
   params: modelParamsSchema,
   answers: [
     json(modelSchema, {
-      description: 'Done. A client that sends `anthropic-version` gets a `MessageModel`.',
+      description:
+        'Done. A client that sends `anthropic-version` gets a `MessageModel`, and a `MessageError` in place of an `Error`.',
     }),
   ],
   errors: [...anyErrors, 'not_found'],

@@ -1,9 +1,9 @@
 import type { KeySettings, ModelSettings } from '@sluice/config';
-import { modelListSchema } from '@sluice/contract';
-import { messageModelOf } from '@sluice/protocols';
-import type { FastifyRequest } from 'fastify';
+import { modelListSchema, parsePart } from '@sluice/contract';
+import { messageModelOf, messagePageOf, messagePageSchema } from '@sluice/protocols';
+import { isOfAnthropic } from '../plugins/request-protocol.ts';
 import type { Responses } from '../responses/responses.ts';
-import { anyErrors, defineRoute, json } from '../route.ts';
+import { anyErrors, defineRoute, json, pageErrors } from '../route.ts';
 
 export interface ListModelsContext {
   responses: Responses;
@@ -18,22 +18,17 @@ export const listModels = defineRoute({
   summary: "The models the caller's key may use.",
   answers: [
     json(modelListSchema, {
-      description: 'Done. A client that sends `anthropic-version` gets a `MessageModelList`.',
+      description:
+        'Done. A client that sends `anthropic-version` gets a `MessageModelList`, by pages with `limit`, `after_id` and `before_id`, and a `MessageError` in place of an `Error`.',
     }),
   ],
-  errors: anyErrors,
+  errors: [...anyErrors, ...pageErrors, 'mutually_exclusive_parameters'],
   handle({ request }, context: ListModelsContext) {
     const data = visibleModels(context, request.key);
     if (!isOfAnthropic(request)) return { object: 'list', data };
-    const [first, last] = [data[0]?.id ?? null, data.at(-1)?.id ?? null];
-    return { data: data.map(messageModelOf), has_more: false, first_id: first, last_id: last };
+    return messagePageOf(data.map(messageModelOf), parsePart(messagePageSchema, request.query));
   },
 });
-
-/** Whether a request comes from a client of Anthropic: each of them says which version of its protocol it speaks. */
-export function isOfAnthropic({ headers }: FastifyRequest): boolean {
-  return headers['anthropic-version'] !== undefined;
-}
 
 /** The models of a key, as clients see them. */
 export function visibleModels({ responses, startedAt }: ListModelsContext, caller: KeySettings) {

@@ -4,8 +4,8 @@ import {
   deletedMessageBatchSchema,
   messageBatchListSchema,
   messageBatchSchema,
+  messagePageSchema,
 } from '@sluice/protocols';
-import { z } from 'zod';
 import type { MessageBatches } from '../batches/message-batches.ts';
 import type { JsonReader } from '../bodies/json-reader.ts';
 import { storedNameOf } from '../key-names.ts';
@@ -64,30 +64,17 @@ export const createMessageBatch = defineRoute({
     batchesOf(context).create({ tenant: request.key.name, key: storedNameOf(request.key) }, body),
 });
 
-/** Arrives as text. */
-const limit = z
-  .string()
-  .regex(/^\d{1,4}$/)
-  .transform(Number)
-  .pipe(z.int().min(1).max(1_000))
-  .default(20);
-const id = z.string().max(256).optional();
-
 export const listMessageBatches = defineRoute({
   name: 'listMessageBatches',
   method: 'GET',
   path: '/messages/batches',
   summary: "The tenant's batches of messages, the newest first.",
-  query: z.object({ limit, before_id: id, after_id: id }),
+  query: messagePageSchema,
   answers: [json(messageBatchListSchema)],
-  errors: [...readErrors, ...pageErrors],
+  errors: [...readErrors, ...pageErrors, 'mutually_exclusive_parameters'],
   protocol,
-  async handle({ query, request }, context: MessageBatchesContext) {
-    const { before_id: before, after_id: after } = query;
-    const page = { limit: query.limit, before, after };
-    const { data, hasMore } = await batchesOf(context).list(request.key.name, page);
-    return { data, has_more: hasMore, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
-  },
+  handle: ({ query, request }, context: MessageBatchesContext) =>
+    batchesOf(context).list(request.key.name, query),
 });
 
 export const getMessageBatch = defineRoute({

@@ -1,20 +1,20 @@
 import { type Environment, isDiscovering, suggestName } from '@sluice/config';
 import { queueName } from '@sluice/queue';
 import { FatalError } from '@sluice/runtime';
-import { badUsage, parseFlags } from '../command-flags.ts';
+import { nameToList, parseFlags } from '../command-flags.ts';
 import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
 import { openOperator, type Operator } from '../queues/operator.ts';
 import { changeModels } from './change-models.ts';
 import { discoveryLines, type ModelRow, modelsTable } from './models-table.ts';
 
-export const modelsUsage = `Usage: sluice models [NAME] [flags]
+export const modelsUsage = `Usage: sluice models [list] [NAME] [flags]
        sluice models add NAME --route PROVIDER[:MODEL] [flags]
        sluice models change NAME [flags]
        sluice models remove NAME [--drain]
 
 Shows each model that clients may name: its routes in order of preference, whether the settings file names it, an operator has stored it or an upstream lists it,
 its queue, how many wait and run there, and how many may run at a time ('-' stands for as many as the workers have slots). A route is
-PROVIDER, or PROVIDER:NAME where the model has another name there. NAME shows one model.
+PROVIDER, or PROVIDER:NAME where the model has another name there. NAME shows one model; \`list NAME\` also one whose name is that of a command.
 
 add stores a model in Redis, beside those of the file, which win; its providers stand in the file. change replaces what is given.
 remove lets nothing new in, and serves what waits.
@@ -47,8 +47,7 @@ export async function runModels(
     console.log(modelsUsage);
     return;
   }
-  const [name, more] = positionals;
-  if (more !== undefined) throw badUsage('models', `'${more}' is one argument too many`);
+  const name = nameToList('models', positionals);
   const settings = loadWithRedis(values, place);
   await using operator = await openOperator(settings);
   const { models, discovery } = operator;

@@ -1,16 +1,16 @@
 import { type Environment, suggestName } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
-import { badUsage, parseFlags } from '../command-flags.ts';
+import { nameToList, parseFlags } from '../command-flags.ts';
 import { orExplain } from '../keys/explain-refusal.ts';
 import { openTenants } from '../keys/open-tenants.ts';
 import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
 import { tenantsTable } from './tenants-table.ts';
 
-export const tenantsUsage = `Usage: sluice tenants [NAME] [flags]
+export const tenantsUsage = `Usage: sluice tenants [list] [NAME] [flags]
 
 Shows the limits of each tenant and their use, each as used/limit: requests and tokens of the current minute, responses that
 run, that wait in line for \`concurrent\`, and that wait in all, and stored bytes. '-' stands for no limit and no count. NAME
-shows one tenant.
+shows one tenant; \`list NAME\` also one that is called 'list'.
 
   --json          prints one line of JSON for each tenant, with the members that GET /admin/v1/tenants has, too
 ${serviceFlagsUsage}
@@ -31,8 +31,7 @@ export async function runTenants(
     console.log(tenantsUsage);
     return;
   }
-  const [name, more] = positionals;
-  if (more !== undefined) throw badUsage('tenants', `'${more}' is one argument too many`);
+  const name = nameToList('tenants', positionals);
   await using opened = await openTenants(loadWithRedis(values, place));
   const { tenants } = await orExplain(opened.tenants.read());
   const asked = name === undefined ? tenants : tenants.filter((tenant) => tenant.name === name);

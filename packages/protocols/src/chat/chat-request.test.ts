@@ -115,6 +115,37 @@ describe('a chat completion as the request of a response', () => {
     expect(request).not.toHaveProperty('tools');
   });
 
+  it.each<[object, string | undefined]>([
+    [{ reasoning: { effort: 'low' } }, 'low'],
+    [{ reasoning: { effort: 'low', exclude: false }, reasoning_effort: 'low' }, 'low'],
+    [{ reasoning: { enabled: true } }, 'medium'],
+    [{ reasoning: { enabled: false } }, 'none'],
+    [{ reasoning: { effort: 'high', enabled: true } }, 'high'],
+    [{ reasoning: {} }, undefined],
+    [{ reasoning: { effort: null, max_tokens: null }, reasoning_effort: 'high' }, 'high'],
+  ])('thinks as much as %j says', (members, effort) => {
+    expect(chat(members).request.reasoning?.effort).toBe(effort);
+  });
+
+  it('takes members of single servers that leave the answer as it is, and those that nobody knows', () => {
+    const neutral = {
+      top_k: -1,
+      min_p: 0,
+      repetition_penalty: 1,
+      best_of: 1,
+      ignore_eos: false,
+      stop_token_ids: [],
+      chat_template_kwargs: {},
+      provider: {},
+      include_reasoning: true,
+      guided_json: null,
+      cache_prompt: true,
+      of_tomorrow: 7,
+    };
+    expect(chat(neutral).request).toEqual(chat({}).request);
+    expect(chat({ top_k: 0 }).request).toEqual(chat({}).request);
+  });
+
   it('says how it is delivered', () => {
     expect(chat({}).delivery).toEqual({ includesUsage: false });
     expect(chat({ stream_options: { include_usage: true } }).delivery).toEqual({ includesUsage: true });
@@ -203,9 +234,53 @@ describe('what is wrong with a chat completion is named as the caller wrote it',
     ['functions', { functions: [] }, 'unsupported_parameter', 'functions'],
     ['sound', { modalities: ['text', 'audio'] }, 'unsupported_value', 'modalities'],
     ['a prediction', { prediction: {} }, 'unsupported_parameter', 'prediction'],
+    [
+      'reasoning with a budget',
+      { reasoning: { max_tokens: 5 } },
+      'unsupported_parameter',
+      'reasoning.max_tokens',
+    ],
+    ['reasoning to hide', { reasoning: { exclude: true } }, 'unsupported_parameter', 'reasoning.exclude'],
+    ['reasoning that is wrong', { reasoning: { effort: 'huge' } }, 'invalid_value', 'reasoning.effort'],
+    ['two efforts', { reasoning: { effort: 'low' }, reasoning_effort: 'high' }, 'invalid_value', 'reasoning'],
     ['an effort that nobody knows', { reasoning_effort: 'huge' }, 'invalid_value', 'reasoning_effort'],
   ])('%s', (_what, members, code, param) => {
     expect(() => chat(members)).toThrow(expect.objectContaining({ code, param }));
+  });
+
+  it.each<[string, unknown]>([
+    ['top_k', 40],
+    ['top_k', '0'],
+    ['top_a', 0.5],
+    ['min_p', 0.05],
+    ['typical_p', 0.9],
+    ['repetition_penalty', 1.1],
+    ['length_penalty', 2],
+    ['mirostat', 2],
+    ['best_of', 2],
+    ['use_beam_search', true],
+    ['bad_words', ['x']],
+    ['allowed_token_ids', [1]],
+    ['min_tokens', 5],
+    ['ignore_eos', true],
+    ['stop_token_ids', [2]],
+    ['guided_json', {}],
+    ['guided_regex', 'a+'],
+    ['guided_choice', ['a', 'b']],
+    ['guided_grammar', 'root ::= "a"'],
+    ['structured_outputs', { choice: ['a'] }],
+    ['grammar', 'root ::= "a"'],
+    ['chat_template_kwargs', { enable_thinking: false }],
+    ['enable_thinking', false],
+    ['models', ['a', 'b']],
+    ['provider', { order: ['a'] }],
+    ['transforms', ['middle-out']],
+    ['plugins', [{ id: 'web' }]],
+    ['include_reasoning', false],
+  ])('or a member of single servers: %s of %j', (param, value) => {
+    expect(() => chat({ [param]: value })).toThrow(
+      expect.objectContaining({ code: 'unsupported_parameter', param }),
+    );
   });
 
   it('also in its message', () => {

@@ -42,7 +42,14 @@ export function parseChatRequest(
   return { request: { ...request, ...besides }, delivery: deliveryOf(chat), named };
 }
 
-function checkTogether({ logprobs, top_logprobs: top, max_tokens, max_completion_tokens }: ChatRequestBody) {
+function checkTogether(chat: ChatRequestBody) {
+  const { logprobs, top_logprobs: top, max_tokens, max_completion_tokens, reasoning_effort: effort } = chat;
+  const other = effortIn(chat.reasoning);
+  if (effort && other && effort !== other) {
+    throw new ServiceError('invalid_value', "'reasoning' and 'reasoning_effort' say different things.", {
+      param: 'reasoning',
+    });
+  }
   if (top !== undefined && logprobs !== true) {
     throw new ServiceError('invalid_value', "'top_logprobs' needs 'logprobs' to be true.", {
       param: 'top_logprobs',
@@ -75,7 +82,8 @@ const sameMembers = [
 
 /** The members of the response that are checked as such. */
 function membersOf(chat: ChatRequestBody): Record<string, unknown> {
-  const { reasoning_effort: effort, verbosity, response_format: format, stream_options: streaming } = chat;
+  const { verbosity, response_format: format, stream_options: streaming } = chat;
+  const effort = chat.reasoning_effort ?? effortIn(chat.reasoning);
   return {
     ...Object.fromEntries(sameMembers.map((name) => [name, chat[name]])),
     stream_options: streaming && { include_obfuscation: streaming.include_obfuscation },
@@ -98,6 +106,12 @@ function besidesOf({ stop, seed, max_tokens, max_completion_tokens }: ChatReques
     ...(stop !== undefined && { stop: [stop].flat() }),
     ...(seed !== undefined && { seed }),
   };
+}
+
+/** How much OpenRouter's `reasoning` asks for. One that is on without an effort has a medium one there. */
+function effortIn({ effort, enabled }: NonNullable<ChatRequestBody['reasoning']> = {}) {
+  if (effort) return effort;
+  return enabled === true ? 'medium' : enabled === false ? 'none' : undefined;
 }
 
 function deliveryOf({ stream_options: options }: ChatRequestBody): ChatDelivery {

@@ -2,6 +2,7 @@ import { createResponseSchema, jsonObjectSchema, toolModeSchema } from '@sluice/
 import { z } from 'zod';
 import { cacheControl } from '../cache-marks.ts';
 import { unsupported } from '../members.ts';
+import { reasoningMembers, serverMembers } from './unsupported-members.ts';
 
 /**
  * The request of a chat completion, as OpenAI's API reference has it. Members of a form that the Responses API has, too, are checked by
@@ -150,6 +151,7 @@ export const responseFormat = z.discriminatedUnion('type', [
 ]);
 
 const responses = createResponseSchema.shape;
+const { effort } = responses.reasoning.unwrap().shape;
 
 export const chatRequestSchema = z.object({
   model: responses.model,
@@ -178,7 +180,9 @@ export const chatRequestSchema = z.object({
   tool_choice: toolChoice.optional(),
   parallel_tool_calls: responses.parallel_tool_calls,
   response_format: responseFormat.optional(),
-  reasoning_effort: responses.reasoning.unwrap().shape.effort.optional(),
+  reasoning_effort: effort.optional(),
+  /** OpenRouter's. Only how much a model thinks has a place in a response. */
+  reasoning: z.object({ effort, enabled: z.boolean().nullish(), ...reasoningMembers }).optional(),
   verbosity: responses.text.unwrap().shape.verbosity.optional(),
   modalities: z
     .array(z.string())
@@ -201,6 +205,7 @@ export const chatRequestSchema = z.object({
   audio: unsupported,
   prediction: unsupported,
   web_search_options: unsupported,
+  ...serverMembers,
 });
 
 export type ChatRequestBody = z.output<typeof chatRequestSchema>;

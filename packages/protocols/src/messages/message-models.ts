@@ -7,10 +7,9 @@ export const messageModelSchema = z.object({
   created_at: z.string(),
 });
 
-/** There is one page. */
 export const messageModelListSchema = z.object({
   data: z.array(messageModelSchema),
-  has_more: z.literal(false),
+  has_more: z.boolean(),
   first_id: z.string().nullable(),
   last_id: z.string().nullable(),
 });

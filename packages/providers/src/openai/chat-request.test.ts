@@ -73,6 +73,17 @@ describe('chatRequestBody', () => {
     expect(body).not.toHaveProperty('prompt_cache_key');
   });
 
+  it('sends to OpenAI what other servers may refuse', () => {
+    const own = { text: { verbosity: 'high' }, prompt_cache_key: 'k', safety_identifier: 's' };
+    const request = { input: 'Hi', ...own };
+    const expected = { verbosity: 'high', prompt_cache_key: 'k', safety_identifier: 's' };
+    expect(bodyOf(request, { isOpenAi: true })).toMatchObject(expected);
+    expect(Object.keys(bodyOf(request))).toEqual(Object.keys(bodyOf({ input: 'Hi' })));
+    expect(bodyOf({ input: 'Hi', text: { verbosity: null } }, { isOpenAi: true })).not.toHaveProperty(
+      'verbosity',
+    );
+  });
+
   it('asks for no logprobs unless they are included', () => {
     expect(bodyOf({ input: 'Hi', top_logprobs: 3 })).not.toHaveProperty('top_logprobs');
   });

@@ -18,8 +18,8 @@ export interface ChatRequestOptions extends Omit<ChatMessageOptions, 'marks'> {
 /**
  * Turns a generation into the body of a chat completion request.
  *
- * Sampling members are sent only if the client set them, so that the upstream's own defaults apply. The API has no
- * counterpart of `text.verbosity` and `truncation`; both are left out.
+ * Sampling members are sent only if the client set them, so that the upstream's own defaults apply. `text.verbosity` goes to OpenAI
+ * alone, since other servers refuse it. The API has no counterpart of `truncation`, which is left out.
  *
  * @throws {ProviderError} `invalid_prompt` for media that this upstream must not be given or does not support.
  */
@@ -46,6 +46,7 @@ export function chatRequestBody(
     top_logprobs: logprobs ? generation.top_logprobs || undefined : undefined,
     response_format: responseFormat(generation),
     reasoning_effort: effectiveEffort(generation.reasoning?.effort),
+    verbosity: options.isOpenAi ? generation.text?.verbosity : undefined,
     ...toolMembers(generation, marks),
     user: generation.user,
     prompt_cache_key: options.isOpenAi ? generation.prompt_cache_key : undefined,

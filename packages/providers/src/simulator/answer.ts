@@ -22,8 +22,7 @@ export interface SimulatedAnswer {
 }
 
 export type SimulatedContent =
-  /** `stopSequence`: the text of `stop` before which it ends, if it would have gone on. */
-  | { kind: 'text'; text: string; stopSequence?: string | undefined }
+  | { kind: 'text'; text: string }
   | { kind: 'json'; text: string }
   | { kind: 'refusal'; text: string }
   | { kind: 'calls'; calls: SimulatedCall[] };
@@ -59,27 +58,15 @@ export function simulateAnswer(
     if (directives.refuse) return { kind: 'refusal', text: refusalText() };
     const calls = callsFor(generation, topic);
     if (calls.length > 0) return { kind: 'calls', calls };
-    const { text, stopSequence } = upTo(generation.stop, answerText(topic, seedOf(model, seed, topic)));
+    const text = answerText(topic, seedOf(model, seed, topic));
     const json = jsonFor(generation, text);
-    return json === undefined ? { kind: 'text', text, stopSequence } : { kind: 'json', text: json };
+    return json === undefined ? { kind: 'text', text } : { kind: 'json', text: json };
   };
   return {
     directives,
     reasoning: reasons(generation, character) ? reasoningText(userText) : undefined,
     content: content(),
   };
-}
-
-/** A text up to the first of these, and which that is. */
-function upTo(
-  stop: readonly string[] = [],
-  text: string,
-): { text: string; stopSequence: string | undefined } {
-  const ends = stop
-    .map((stopSequence) => ({ stopSequence, at: text.indexOf(stopSequence) }))
-    .filter(({ at }) => at >= 0);
-  const [first] = ends.toSorted((one, other) => one.at - other.at);
-  return { text: text.slice(0, first?.at), stopSequence: first?.stopSequence };
 }
 
 interface Prompt {

@@ -9,14 +9,24 @@ interface Asked {
   call?: Partial<ProviderCall>;
 }
 
-async function ask(request: object, { settings = {}, call = {} }: Asked = {}): Promise<ProviderChunk[]> {
+async function ask(
+  request: Record<string, unknown>,
+  { settings = {}, call = {} }: Asked = {},
+): Promise<ProviderChunk[]> {
   const chunks: ProviderChunk[] = [];
   await askInto(chunks, request, { settings, call });
   return chunks;
 }
 
-async function askInto(chunks: ProviderChunk[], request: object, { settings, call }: Asked): Promise<void> {
-  const generation: Generation = parseCreateResponse({ model: 'm', ...request });
+async function askInto(
+  chunks: ProviderChunk[],
+  { stop, ...request }: { stop?: string[]; [member: string]: unknown },
+  { settings, call }: Asked,
+): Promise<void> {
+  const generation: Generation = {
+    ...parseCreateResponse({ model: 'm', ...request }),
+    ...(stop && { stop }),
+  };
   const provider = simulator({ type: 'simulator', id: 'sim', ...settings });
   const signal = new AbortController().signal;
   const stream = provider.generate(generation, { model: 'm', signal, responseId: 'r', attempt: 1, ...call });
@@ -86,6 +96,19 @@ describe('text', () => {
     const chunks = await ask({ input: '[[sluice: tokens=100]] Go on', max_output_tokens: 16 });
     expect(deltas(chunks)).toHaveLength(16);
     expect(finishOf(chunks)).toEqual({ type: 'finish', reason: 'max_output_tokens' });
+  });
+
+  it('ends before a stop sequence, also in what a directive adds, and in JSON', async () => {
+    const whole = textOf(await ask({ input: '[[sluice: tokens=200]]' }));
+    for (const stop of ['the gate until', 'room for it. W', whole.slice(0, 3), 'nowhere']) {
+      const chunks = await ask({ input: '[[sluice: tokens=200]]', stop: ['not there', stop] });
+      expect(textOf(chunks)).toBe(whole.split(stop)[0]);
+      const told = whole.includes(stop) ? { stopSequence: stop } : {};
+      expect(finishOf(chunks)).toEqual({ type: 'finish', reason: 'stop', ...told });
+      expect(usageOf(chunks)?.output_tokens).toBe(deltas(chunks).length);
+    }
+    const json = { input: 'Hi', text: { format: { type: 'json_object' } } };
+    expect(textOf(await ask({ ...json, stop: ['swer":'] }))).toBe('{"an');
   });
 
   it('completes an answer that is exactly as long as it may be', async () => {

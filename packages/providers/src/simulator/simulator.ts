@@ -18,6 +18,7 @@ import { type SimulatedAnswer, simulateAnswer } from './answer.ts';
 import { brokenContent } from './broken-content.ts';
 import { simulateEmbeddings } from './embeddings.ts';
 import { piecesOf, wordsOf } from './text.ts';
+import { untilStop } from './until-stop.ts';
 
 /** How a simulator answers. These defaults are for settings made by hand: those of a settings file are complete. */
 export interface SimulatorSettings {
@@ -37,7 +38,7 @@ export interface SimulatorSettings {
  * A deterministic model inside the process, without a network, at a configurable speed.
  *
  * It answers with text that quotes the prompt, with calls of tools that the prompt mentions or the request demands,
- * and with JSON that satisfies the requested format. One token is one delta. `SimulatorDirectives` lists what a
+ * and with JSON that satisfies the requested format. What it says ends before the first stop sequence. One token is one delta. `SimulatorDirectives` lists what a
  * request can make it do. Two attempts at the same request give the same chunks, unless a directive tells them apart.
  */
 export function simulator(settings: SimulatorSettings): Provider {
@@ -71,12 +72,14 @@ class Simulator implements Provider {
     let reasoningTokens = 0;
     let visibleTokens = 0;
     let reason: FinishReason | undefined;
+    let stopSequence: string | undefined;
+    const stop = { sequences: generation.stop, onStop: (found: string) => (stopSequence = found) };
     try {
       const delayMs = directives.firstTokenMs ?? this.#settings.firstTokenMs;
       if (delayMs) await pacing.rest(delayMs);
       // Before any chunk, reasoning included: the client sees nothing yet, so another attempt may follow.
       if (interruption?.after === 0) await this.#interrupt(interruption, pacing);
-      for (const chunk of chunksOf(answer)) {
+      for (const chunk of chunksOf(answer, stop)) {
         if (chunk.type !== 'function_call' && chunk.type !== 'custom_tool_call') {
           if (tokens >= most) {
             reason = 'max_output_tokens';
@@ -100,7 +103,7 @@ class Simulator implements Provider {
       // An answer shorter than `after` is interrupted at its end, so that the directive always takes effect.
       if (interruption) await this.#interrupt(interruption, pacing);
       yield { type: 'usage', usage: usageOf(estimateInputTokens(generation), tokens, reasoningTokens) };
-      const finish = calls.admit(finishOf(answer, reason ?? directives.stop));
+      const finish = calls.admit(finishOf(answer, { asked: reason ?? directives.stop, stopSequence }));
       if (finish) yield finish;
     } finally {
       pacing.close();
@@ -186,23 +189,23 @@ function dispositionOf(code: FailureCode): Disposition {
   }
 }
 
-function* chunksOf({
-  reasoning,
-  content,
-  directives,
-}: SimulatedAnswer): Generator<ProviderChunk, void, undefined> {
+function* chunksOf(
+  { reasoning, content, directives }: SimulatedAnswer,
+  { sequences, onStop }: { sequences: readonly string[] | undefined; onStop: (found: string) => void },
+): Generator<ProviderChunk, void, undefined> {
+  const cut = (pieces: Iterable<string>) => untilStop(pieces, sequences, onStop);
   if (reasoning !== undefined) {
     for (const delta of wordsOf(reasoning)) yield { type: 'reasoning_summary', delta };
   }
   switch (content.kind) {
     case 'text':
-      for (const delta of wordsOf(content.text, directives.tokens)) yield { type: 'text', delta };
+      for (const delta of cut(wordsOf(content.text, directives.tokens))) yield { type: 'text', delta };
       return;
     case 'json':
-      for (const delta of piecesOf(content.text)) yield { type: 'text', delta };
+      for (const delta of cut(piecesOf(content.text))) yield { type: 'text', delta };
       return;
     case 'refusal':
-      for (const delta of wordsOf(content.text)) yield { type: 'refusal', delta };
+      for (const delta of cut(wordsOf(content.text))) yield { type: 'refusal', delta };
       return;
     case 'calls':
       for (const [index, { type, name, text }] of content.calls.entries()) {
@@ -216,10 +219,12 @@ function* chunksOf({
 }
 
 /** The end of an answer that nothing has cut, or the reason for which something has. */
-function finishOf({ content }: SimulatedAnswer, asked: FinishReason | undefined): ProviderChunk {
+function finishOf(
+  { content }: SimulatedAnswer,
+  { asked, stopSequence }: { asked: FinishReason | undefined; stopSequence: string | undefined },
+): ProviderChunk {
   if (asked !== undefined) return { type: 'finish', reason: asked };
   if (content.kind === 'calls') return { type: 'finish', reason: 'function_call' };
-  const stopSequence = content.kind === 'text' ? content.stopSequence : undefined;
   return { type: 'finish', reason: 'stop', ...(stopSequence !== undefined && { stopSequence }) };
 }
 
