@@ -65,6 +65,8 @@ export async function startClientSite({
     settings: {
       server: { corsOrigins },
       files: { enabled: true },
+      usage: { enabled: true },
+      webhooks: { allowPrivateNetworks: true },
       keys: [{ name: 'client', key }, narrow, ...oneRequest],
       providers: [
         { id: 'simulator', ...simulator },

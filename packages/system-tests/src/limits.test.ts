@@ -9,12 +9,13 @@ let service: Service;
 beforeAll(async () => {
   upstream = await startFakeUpstream();
   service = await startService({
-    apis: 2,
+    apis: 4,
     workers: 3,
     settings: {
       keys: [
         { name: 'free', key: 'sk-free-0123456789abcdef' },
         { name: 'limited', key: 'sk-limited-0123456789ab', limits: { requestsPerMinute: 20 } },
+        { name: 'budgeted', key: 'sk-budgeted-0123456789a', limits: { tokensPerDay: budget } },
       ],
       providers: [
         { id: 'upstream', type: 'openai-chat', baseUrl: upstream.baseUrl },
@@ -32,7 +33,10 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-const callerFor = (at: number, key: string) => callerOf(service.apiUrls[at % 2] ?? '', key);
+const callerFor = (at: number, key: string) => callerOf(service.apiUrls[at % 4] ?? '', key);
+
+/** Tokens of a day. */
+const budget = 1_000;
 
 it("a model's concurrency holds over all workers", async () => {
   const held: Latch[] = [];
@@ -66,7 +70,7 @@ it("a model's concurrency holds over all workers", async () => {
   expect(most).toBe(3);
 });
 
-it('a limit of requests a minute is exact over two apis', async () => {
+it('a limit of requests a minute is exact over four apis', async () => {
   const answers = await Promise.all(
     Array.from({ length: 60 }, (_, at) =>
       callerFor(at, 'sk-limited-0123456789ab').create(
@@ -84,4 +88,25 @@ it('a limit of requests a minute is exact over two apis', async () => {
     .filter(({ status }) => status === 200)
     .map(({ headers }) => Number(headers.get('x-ratelimit-remaining-requests')));
   expect(remaining.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, at) => at));
+});
+
+it('a budget is exact over four apis under ten times the load', async () => {
+  // Each takes what is reserved for it, so that nothing is given back.
+  const ask = (at: number) =>
+    callerFor(at, 'sk-budgeted-0123456789a').create({
+      input: 'Say something. [[sluice: tokens=16]]',
+      max_output_tokens: 16,
+    });
+  const first = await ask(0);
+  const unit = first.body.usage?.total_tokens ?? 0;
+  const answers = await Promise.all(
+    Array.from({ length: Math.ceil((10 * budget) / unit) }, (_, at) => ask(at)),
+  );
+  const taken = [first, ...answers].filter(({ status }) => status === 200);
+  expect(taken.every(({ body }) => body.usage?.total_tokens === unit)).toBe(true);
+  expect(taken).toHaveLength(Math.floor(budget / unit));
+  const refused = answers.filter(({ status }) => status !== 200);
+  expect(new Set(refused.map(({ status, body }) => `${status} ${body.error?.code}`))).toEqual(
+    new Set(['429 insufficient_quota']),
+  );
 });
