@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { parseRedisAddress } from '@sluice/runtime/redis-address';
 import { z } from 'zod';
 
 /** The longest delay of a Node timer. With a longer one it fires at once. */
@@ -127,14 +128,15 @@ export function weight() {
 /** The address of Redis or Valkey. */
 export const redisUrl = z
   .string()
-  .refine(isRedisUrl, 'must be an address such as redis://user:password@127.0.0.1:6379/0 (rediss:// for TLS)')
+  .superRefine((value, context) => {
+    try {
+      parseRedisAddress(value);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      context.addIssue({ code: 'custom', message: error.message });
+    }
+  })
   .meta({ secret: true });
-
-function isRedisUrl(value: string): boolean {
-  if (!URL.canParse(value)) return false;
-  const url = new URL(value);
-  return (url.protocol === 'redis:' || url.protocol === 'rediss:') && url.hostname !== '';
-}
 
 export const postgresUrl = z
   .string()

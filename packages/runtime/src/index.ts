@@ -26,12 +26,13 @@ export {
   largeValueClient,
   maskRedisUrl,
   queueClient,
-  retryDelayMs,
   subscriberClient,
   waitForRedis,
   writerClient,
 } from './redis-clients.ts';
 export type { RedisClientOptions } from './redis-clients.ts';
+export { parseRedisAddress, type RedisAddress, type RedisTopology } from './redis-address.ts';
+export { retryDelayMs } from './redis-primary.ts';
 export { FailedLogins } from './failed-logins.ts';
 export type { AddressedRequest, FailedLoginsOptions, Throttled } from './failed-logins.ts';
 export { refuseOperator } from './operator-access.ts';

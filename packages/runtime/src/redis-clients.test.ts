@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { maskRedisUrl, retryDelayMs } from './redis-clients.ts';
+import { maskRedisUrl } from './redis-clients.ts';
+import { retryDelayMs } from './redis-primary.ts';
 
 describe('retry delay', () => {
   it('grows to a second plus jitter and stays there', () => {

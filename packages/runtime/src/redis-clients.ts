@@ -2,7 +2,9 @@ import type { Socket } from 'node:net';
 import { Redis, type RedisOptions } from 'ioredis';
 import { loggedError, type Logger } from './logger.ts';
 import { watchHeartbeat } from './redis-heartbeat.ts';
-import { primaryConnector } from './redis-primary.ts';
+import { parseRedisAddress } from './redis-address.ts';
+import { primaryConnector, retryDelayMs } from './redis-primary.ts';
+import { locatorOf } from './redis-topology.ts';
 import { failFastWhileSilent } from './redis-silence.ts';
 import { throttledWarning } from './throttled-warning.ts';
 
@@ -23,7 +25,7 @@ export function commandClient(url: string, options: RedisClientOptions): Redis {
   const redis = connect(url, 'sluice-commands', options, {
     ...FAILING_FAST,
     commandTimeout: 1000,
-    reconnectOnError: isReadOnlyError,
+    reconnectOnError: isElsewhere,
   });
   failFastWhileSilent(redis);
   return redis;
@@ -37,7 +39,7 @@ export function writerClient(url: string, options: RedisClientOptions): Redis {
   return connect(url, 'sluice-writer', options, {
     ...FAILING_FAST,
     commandTimeout: 5000,
-    reconnectOnError: isReadOnlyError,
+    reconnectOnError: isElsewhere,
   });
 }
 
@@ -49,7 +51,7 @@ export function bulkReadClient(url: string, options: RedisClientOptions): Redis 
   return connect(url, 'sluice-bulk-reads', options, {
     ...FAILING_FAST,
     commandTimeout: 15_000,
-    reconnectOnError: isReadOnlyError,
+    reconnectOnError: isElsewhere,
   });
 }
 
@@ -59,7 +61,7 @@ export function bulkReadClient(url: string, options: RedisClientOptions): Redis 
  * time.
  */
 export function largeValueClient(url: string, options: RedisClientOptions): Redis {
-  return connect(url, 'sluice-large-values', options, { ...FAILING_FAST, reconnectOnError: isReadOnlyError });
+  return connect(url, 'sluice-large-values', options, { ...FAILING_FAST, reconnectOnError: isElsewhere });
 }
 
 /**
@@ -73,35 +75,54 @@ export function queueClient(url: string, options: RedisClientOptions): Redis {
   return connect(url, 'sluice-queue', options, {
     maxRetriesPerRequest: null,
     // A replica has done nothing, so the primary gets the same command. BullMQ would take the error for that of the job.
-    reconnectOnError: (error) => (isReadOnlyError(error) ? RECONNECT_AND_RESEND : false),
+    reconnectOnError: (error) => (isElsewhere(error) ? RECONNECT_AND_RESEND : false),
   });
 }
 
 /**
  * For the subscriptions of a process. It subscribes again after each reconnect. Messages published in between are lost,
  * and `ready` fires before the new subscription is active, so subscribers catch up from the log by their cursor.
+ *
+ * In a cluster `subscribe` listens at the shard of the channels (`SSUBSCRIBE`), where scripts publish.
  */
 export function subscriberClient(url: string, options: RedisClientOptions): Redis {
   const redis = connect(url, 'sluice-subscriber', options, {
     maxRetriesPerRequest: null,
     autoResubscribe: true,
+    reconnectOnError: isElsewhere,
   });
-  // The client resubscribes by itself. If that fails because the client is closed, nobody handles the rejection, which would
+  const { kind } = parseRedisAddress(url).topology;
+  const names = kind === 'cluster' ? (['ssubscribe', 'subscribe'] as const) : (['subscribe'] as const);
+  const [listen] = names;
+  // The client subscribes again by itself. If that fails because the client is closed, nobody handles the rejection, which would
   // end the process.
-  const subscribe: (...channels: string[]) => Promise<unknown> = redis.subscribe.bind(redis);
+  const subscribe: (...channels: string[]) => Promise<unknown> = redis[listen].bind(redis);
   const heard = (...channels: string[]) => {
     const subscribed = subscribe(...channels);
     subscribed.catch(() => undefined);
     return subscribed;
   };
-  // `subscribe` has several overloads. The arguments are passed on unchanged, so the cast holds.
-  redis.subscribe = heard as typeof redis.subscribe;
+  // They have several overloads. The arguments are passed on unchanged, so the cast holds.
+  for (const name of names) redis[name] = heard as typeof redis.subscribe;
+  if (kind === 'cluster') followShard(redis);
   return redis;
 }
 
-/** Exponential backoff, capped at a second, with jitter: a service recovers within three seconds of Redis. */
-export function retryDelayMs(attempt: number, random: () => number = Math.random): number {
-  return Math.min(50 * 2 ** attempt, 1000) + Math.floor(random() * 200);
+/** Hands on the messages of shards as any others, and listens at the next primary when the slot has gone to it. */
+function followShard(redis: Redis): void {
+  redis.on('smessage', (channel: string, message: string) => redis.emit('message', channel, message));
+  const channels = new Set<string>();
+  const listen = redis.subscribe.bind(redis) as (...names: string[]) => Promise<unknown>; // as above
+  const listening = (...names: string[]) => {
+    for (const name of names) channels.add(name);
+    return listen(...names);
+  };
+  redis.subscribe = listening as typeof redis.subscribe;
+  // The server has ended the subscription. The client has forgotten it then, and would not take it up again.
+  redis.on('moved', () => redis.disconnect(true));
+  redis.on('ready', () => {
+    if (channels.size > 0) void listen(...channels);
+  });
 }
 
 /** The URL without user name, password and query, for messages and logs. */
@@ -160,9 +181,12 @@ const FAILING_FAST = {
   maxRetriesPerRequest: 0,
 } satisfies RoleOptions;
 
-/** After a failover the old primary answers READONLY on a connection that looks healthy. */
-function isReadOnlyError(error: Error): boolean {
-  return error.message.includes('READONLY');
+/**
+ * After a failover the old primary answers READONLY on a connection that looks healthy, and in a cluster MOVED, as does a node whose slot has
+ * gone to another.
+ */
+function isElsewhere({ message }: Error): boolean {
+  return message.includes('READONLY') || message.startsWith('MOVED ');
 }
 
 /** The options in which the roles differ. */
@@ -172,10 +196,11 @@ type RoleOptions = Pick<
 >;
 
 function connect(url: string, role: string, client: RedisClientOptions, options: RoleOptions): Redis {
-  const redis: Redis = new Redis(url, {
-    Connector: primaryConnector(() =>
-      redis.emit('error', new Error('READONLY Redis is a replica at the moment')),
-    ),
+  const redis: Redis = new Redis(parseRedisAddress(url).url, {
+    Connector: primaryConnector({
+      onReplica: () => redis.emit('error', new Error('READONLY Redis is a replica at the moment')),
+      locate: locatorOf(url),
+    }),
     connectTimeout: 2000,
     // Redis answers this often while it loads its data, so a heartbeat is heard then, too.
     maxLoadingRetryTime: 1000,
@@ -186,6 +211,8 @@ function connect(url: string, role: string, client: RedisClientOptions, options:
     protocol: 2,
     ...options,
   });
+  if (parseRedisAddress(url).topology.kind === 'cluster')
+    Object.assign(redis, { publishCommand: 'SPUBLISH' });
   const { warn } = logConnection(redis, client.logger.child({ redisRole: role }));
   gatherWrites(redis);
   watchHeartbeat(redis, warn);

@@ -5,6 +5,7 @@ function facts(different: Partial<RedisFacts> = {}): RedisFacts {
   return {
     product: 'redis',
     version: '7.2.4',
+    productVersion: '7.2.4',
     runId: 'c0ffee',
     role: 'master',
     isCluster: false,

@@ -6,6 +6,8 @@ export interface RedisFacts {
   product: 'redis' | 'valkey';
   /** The compatible Redis version, such as `7.2.4`; Valkey states one too. */
   version: string | undefined;
+  /** The version of the product itself. */
+  productVersion: string | undefined;
   /** Names this run of the server: another server, or the same one after a restart, has another. */
   runId: string | undefined;
   role: string | undefined;
@@ -50,6 +52,7 @@ export async function inspectRedis(
   return {
     product: info.has('valkey_version') || info.get('server_name') === 'valkey' ? 'valkey' : 'redis',
     version: info.get('redis_version'),
+    productVersion: info.get('valkey_version') ?? info.get('redis_version'),
     runId: info.get('run_id'),
     role: info.get('role'),
     isCluster: info.get('cluster_enabled') === '1' || info.get('redis_mode') === 'cluster',
@@ -74,11 +77,20 @@ export type WantedDurability = 'local' | 'fsync' | 'replica';
  */
 export function redisProblems(
   facts: RedisFacts,
-  { isEmbedded = false, durability = 'local' }: { isEmbedded?: boolean; durability?: WantedDurability } = {},
+  {
+    isEmbedded = false,
+    isCluster = false,
+    durability = 'local',
+  }: {
+    isEmbedded?: boolean;
+    /** Whether the address says that it is a cluster. */
+    isCluster?: boolean;
+    durability?: WantedDurability;
+  } = {},
 ): RedisProblem[] {
   return [
     versionProblem(facts),
-    clusterProblem(facts),
+    clusterProblem(facts, isCluster),
     roleProblem(facts),
     evictionProblem(facts),
     isEmbedded ? undefined : persistenceProblem(facts),
@@ -113,9 +125,13 @@ function versionProblem({ version }: RedisFacts): RedisProblem | undefined {
   );
 }
 
-function clusterProblem({ isCluster }: RedisFacts): RedisProblem | undefined {
-  if (!isCluster) return undefined;
-  return refuse('Redis runs as a cluster, which is not supported: point REDIS_URL at a single primary.');
+function clusterProblem({ isCluster }: RedisFacts, isExpected: boolean): RedisProblem | undefined {
+  if (isCluster === isExpected) return undefined;
+  return refuse(
+    isCluster
+      ? 'Redis runs as a cluster: add ?cluster to REDIS_URL, so that the primary of the slot is found.'
+      : 'REDIS_URL says ?cluster, and Redis does not run as one: remove it.',
+  );
 }
 
 function roleProblem({ role }: RedisFacts): RedisProblem | undefined {

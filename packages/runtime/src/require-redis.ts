@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import { errorCode, FatalError } from './fatal-error.ts';
 import { loggedError, type Logger } from './logger.ts';
 import { pause } from './pause.ts';
+import { parseRedisAddress } from './redis-address.ts';
 import { maskRedisUrl, waitForRedis } from './redis-clients.ts';
 import { isRedisUnavailable } from './redis-failure.ts';
 import { inspectRedis, type RedisFacts, redisProblems, type WantedDurability } from './redis-readiness.ts';
@@ -101,7 +102,12 @@ function checkFacts(
   facts: RedisFacts,
   { url, durability = 'local', logger }: Pick<RedisToFind, 'url' | 'durability' | 'logger'>,
 ): void {
-  for (const { severity, message } of redisProblems(facts, { isEmbedded: facts.isEmbedded, durability })) {
+  const isCluster = parseRedisAddress(url).topology.kind === 'cluster';
+  for (const { severity, message } of redisProblems(facts, {
+    isEmbedded: facts.isEmbedded,
+    isCluster,
+    durability,
+  })) {
     if (severity === 'refuse') throw new FatalError(message, { exitCode: 1 });
     logger.warn({ redis: maskRedisUrl(url) }, message);
   }

@@ -11,6 +11,7 @@ export { startFakeUpstream } from './fake-upstream.ts';
 export type { FakeUpstream, UpstreamHandler } from './fake-upstream.ts';
 export { freePort } from './free-ports.ts';
 export { hasBucketServer, type LocalBucket, startLocalBucket } from './local-bucket.ts';
+export { type LocalSentinel, startLocalSentinel } from './local-sentinel.ts';
 export { startLocalCluster, type LocalCluster } from './local-cluster.ts';
 export { costAgainstParsing } from './cost-against-parsing.ts';
 export { hasPostgres, type LocalPostgres, startLocalPostgres } from './local-postgres.ts';

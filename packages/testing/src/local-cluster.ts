@@ -10,23 +10,27 @@ import { eventually } from './wait-until.ts';
 const primaries = 3;
 const slots = 16_384;
 
-/** A cluster of three primaries without replicas, with its own directory. */
+/** A cluster of three primaries, with its own directory. */
 export interface LocalCluster {
-  nodes: { host: string; port: number }[];
+  /** The primaries, of which the last one has the slot of the service's keys, and behind them its replica, if there is one. */
+  nodes: { host: string; port: number; pid: number }[];
+  /** Asks a node. */
+  ask(port: number, ...command: [string, ...string[]]): Promise<unknown>;
   /** Stops the servers and removes the directory. */
   stop(): Promise<void>;
 }
 
 /** Starts a cluster with the server on the PATH. Check `hasServer` first. */
-export async function startLocalCluster(): Promise<LocalCluster> {
+export async function startLocalCluster({ withReplica = false } = {}): Promise<LocalCluster> {
   const program = serverOnPath();
   if (program === undefined) throw new Error('there is no Redis or Valkey server on the PATH');
   const directory = await mkdtemp(join(tmpdir(), 'sluice-cluster-'));
-  const ports = await freePorts(primaries * 2);
-  const nodes = ports.slice(0, primaries).map((port, at) => ({
+  const count = primaries + (withReplica ? 1 : 0);
+  const ports = await freePorts(count * 2);
+  const nodes = ports.slice(0, count).map((port, at) => ({
     host: '127.0.0.1',
     port,
-    busPort: ports[primaries + at] ?? 0,
+    busPort: ports[count + at] ?? 0,
   }));
   const servers = nodes.map(({ port, busPort }) => startNode(program, directory, port, busPort));
   const clients = nodes.map(({ host, port }) => new Redis({ host, port, protocol: 2 }));
@@ -37,7 +41,11 @@ export async function startLocalCluster(): Promise<LocalCluster> {
   };
   try {
     await formCluster(clients, nodes);
-    return { nodes: nodes.map(({ host, port }) => ({ host, port })), stop };
+    return {
+      nodes: nodes.map(({ host, port }, at) => ({ host, port, pid: Number(servers[at]?.pid) })), // They have started.
+      ask: (port, ...command) => askNode(port, command),
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;
@@ -62,11 +70,21 @@ function startNode(program: string, directory: string, port: number, busPort: nu
 }
 
 /** Joins the servers into one cluster and gives each a share of the slots. */
+async function askNode(port: number, [command, ...args]: [string, ...string[]]): Promise<unknown> {
+  const client = new Redis({ port, protocol: 2, maxRetriesPerRequest: 0 });
+  client.on('error', () => undefined); // The command rejects.
+  try {
+    return await client.call(command, ...args);
+  } finally {
+    client.disconnect();
+  }
+}
+
 async function formCluster(
   clients: readonly Redis[],
   nodes: readonly { host: string; port: number; busPort: number }[],
 ): Promise<void> {
-  for (const [at, client] of clients.entries()) {
+  for (const [at, client] of clients.slice(0, primaries).entries()) {
     await client.ping();
     const first = Math.floor((slots * at) / primaries);
     const last = Math.floor((slots * (at + 1)) / primaries) - 1;
@@ -78,9 +96,14 @@ async function formCluster(
   for (const client of clients) {
     await eventually(async () => {
       const info = String(await client.call('CLUSTER', 'INFO'));
-      return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${primaries}`);
+      return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${nodes.length}`);
     });
   }
+  const replica = clients[primaries];
+  if (!replica) return;
+  const primary = String(await clients[primaries - 1]?.call('CLUSTER', 'MYID'));
+  await eventually(() => replica.call('CLUSTER', 'REPLICATE', primary).then(() => true));
+  await eventually(async () => (await replica.info('replication')).includes('master_link_status:up'));
 }
 
 async function end(server: ChildProcess): Promise<void> {

@@ -6,6 +6,7 @@ import {
   FatalError,
   inspectRedis,
   maskRedisUrl,
+  parseRedisAddress,
   type RedisFacts,
   redisProblems,
   requireRedis,
@@ -51,7 +52,8 @@ export async function checkRedis({
         subject,
         `${facts.product} ${facts.version ?? 'of an unknown version'} answers at ${maskRedisUrl(redisUrl)}`,
       ),
-      ...problems(facts, durability),
+      ...problems(facts, { url: redisUrl, durability }),
+      ...(facts.isCluster ? [migration(facts)] : []),
       memory(facts),
       await latency(client),
       await writing(client, `${keyPrefix}doctor`),
@@ -64,14 +66,30 @@ export async function checkRedis({
   }
 }
 
-function problems(facts: RedisFacts, durability: Settings['durability']): Finding[] {
-  const found = redisProblems(facts, { isEmbedded: facts.isEmbedded, durability });
+function problems(
+  facts: RedisFacts,
+  { url, durability }: { url: string; durability: Settings['durability'] },
+): Finding[] {
+  const isCluster = parseRedisAddress(url).topology.kind === 'cluster';
+  const found = redisProblems(facts, { isEmbedded: facts.isEmbedded, isCluster, durability });
   if (found.length === 0)
     return [
       good('durability', `role, eviction, log on disk and clock are as durability: ${durability} needs them`),
     ];
   return found.map(({ severity, message }) =>
     severity === 'refuse' ? bad('durability', message) : warn('durability', message),
+  );
+}
+
+/** Whether the engine can give the slot of a service that runs to another primary. */
+function migration({ product, productVersion: version = '0' }: RedisFacts): Finding {
+  const subject = 'cluster';
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const isAtomic = product === 'valkey' ? major >= 9 : major > 8 || (major === 8 && minor >= 4);
+  if (isAtomic) return good(subject, 'all keys are in one slot, which can be moved while the service runs');
+  return warn(
+    subject,
+    `all keys are in one slot: stop the service before that slot is moved, because ${product} ${version} moves key by key`,
   );
 }
 

@@ -6,5 +6,5 @@ local function ask_for_end(record, f, reason)
   write_once(record, 'cancel', reason)
   local channel = f.worker
   if not channel or channel == '' then channel = f.postponed_by end
-  if channel then redis.call('PUBLISH', channel, f.id) end
+  if channel then redis.call(PUBLISH, channel, f.id) end
 end

@@ -13,7 +13,7 @@ local function tell_watchers(watchers, id, lines, bytes_apart)
   for _, line in ipairs(lines) do bytes = bytes + #line + 1 end
   local message = bytes > most_bytes and id .. ' look' or table.concat(lines, '\n')
   for channel in string.gmatch(watchers, '%S+') do
-    redis.call('PUBLISH', channel, message)
+    redis.call(PUBLISH, channel, message)
   end
 end
 

@@ -27,7 +27,10 @@ export type RedisCommands = Pick<
   | 'zrem'
   | 'on'
   | 'off'
->;
+> & {
+  /** The command by which scripts publish: `SPUBLISH` to the shard of a cluster, `PUBLISH` by default. */
+  publishCommand?: 'PUBLISH' | 'SPUBLISH';
+};
 
 /** A connection for values that may be large, which no other command waits behind. */
 export type LargeValueConnection = Pick<

@@ -45,9 +45,12 @@ export function defineScript<Key extends string, Arg extends string>(
   definition: ScriptDefinition<Key, Arg>,
 ): Script<Key, Arg> {
   const { keys, args } = definition;
-  const lua = scriptText(definition);
-  const digest = createHash('sha1').update(lua).digest('hex');
+  const texts = {
+    PUBLISH: digested(scriptText(definition, 'PUBLISH')),
+    SPUBLISH: digested(scriptText(definition, 'SPUBLISH')),
+  };
   return async (redis, input) => {
+    const { lua, digest } = texts[redis.publishCommand ?? 'PUBLISH'];
     const values: (Printed | number)[] = [];
     for (const name of keys) values.push(input.keys[name]);
     if (input.moreKeys) values.push(...input.moreKeys);
@@ -63,8 +66,15 @@ export function defineScript<Key extends string, Arg extends string>(
   };
 }
 
-/** The whole text of a script, as the server gets it. */
-export function scriptText(definition: ScriptDefinition<string, string>): string {
+function digested(lua: string): { lua: string; digest: string } {
+  return { lua, digest: createHash('sha1').update(lua).digest('hex') };
+}
+
+/** The whole text of a script, as the server gets it. `publish` is the command by which it publishes. */
+export function scriptText(
+  definition: ScriptDefinition<string, string>,
+  publish: 'PUBLISH' | 'SPUBLISH' = 'PUBLISH',
+): string {
   const { file, fragments = [], keys, args, numbers = [], lists } = definition;
   const script = { ...definition, transition: basename(file.pathname, '.lua') };
   const files = [...fragments, file].map((each) => expandFields(readFileSync(each, 'utf8'), script, lists));
@@ -76,7 +86,7 @@ export function scriptText(definition: ScriptDefinition<string, string>): string
     `local more_keys, more_args = ${keys.length + 1}, ${args.length + 1}`,
   ];
   const main = files.pop() ?? '';
-  return [statusWords, ...files, ...locals, main].join('\n');
+  return [statusWords, `local PUBLISH = '${publish}'`, ...files, ...locals, main].join('\n');
 }
 
 function declare(names: readonly string[], value: (name: string, at: number) => string): string[] {

@@ -28,7 +28,7 @@ local function tell_later(watchers, id, lines, bytes_apart)
       news[channel] = told
       channels[#channels + 1] = channel
     elseif told.bytes + #message > most_bytes then
-      redis.call('PUBLISH', channel, table.concat(told, '\n'))
+      redis.call(PUBLISH, channel, table.concat(told, '\n'))
       told = { bytes = 0 }
       news[channel] = told
     end
@@ -96,5 +96,5 @@ for key = more_keys, #KEYS, 2 do
 end
 -- A store that takes no writes has to be seen as one.
 if failures == #words then return type(failure) == 'table' and failure or redis.error_reply(failure) end
-for _, channel in ipairs(channels) do redis.call('PUBLISH', channel, table.concat(news[channel], '\n')) end
+for _, channel in ipairs(channels) do redis.call(PUBLISH, channel, table.concat(news[channel], '\n')) end
 return words

@@ -1,0 +1,87 @@
+/** A server of Redis. */
+export interface RedisNode {
+  host: string;
+  port: number;
+}
+
+/** The way to the primary: the address is its own, or one of Sentinels or of nodes of a cluster, which know it. */
+export type RedisTopology =
+  | { kind: 'server' }
+  | { kind: 'sentinel'; nodes: RedisNode[]; name: string; password: string | undefined }
+  | { kind: 'cluster'; nodes: RedisNode[] };
+
+export interface RedisAddress {
+  /** The address without the parameters of ours, as clients take it. */
+  url: string;
+  topology: RedisTopology;
+}
+
+/** The parameters of an address that are ours. */
+const parameters = ['cluster', 'sentinel', 'sentinelPassword', 'nodes'] as const;
+
+/**
+ * Reads an address of Redis:
+ *
+ * - `redis://user:password@host:6379/0` is the primary itself.
+ * - `redis://user:password@host:26379?sentinel=NAME` is a Sentinel that knows the primary of this name. User and password are those of the primary;
+ *   `sentinelPassword` is that of the Sentinels.
+ * - `redis://user:password@host:7000?cluster` is a node of a cluster.
+ *
+ * `nodes=host:port,host:port` names further Sentinels or nodes, which are asked when the first one does not answer. With `rediss://` all of them are
+ * spoken to by TLS.
+ *
+ * @throws {RangeError} that says what is wrong with it.
+ */
+export function parseRedisAddress(text: string): RedisAddress {
+  const url = URL.parse(text);
+  if (!url || !/^rediss?:$/.test(url.protocol) || url.hostname === '')
+    throw new RangeError(
+      'must be an address such as redis://user:password@127.0.0.1:6379/0 (rediss:// for TLS)',
+    );
+  const given = new Map(parameters.map((name) => [name, url.searchParams.get(name)]));
+  const stripped = new URL(url);
+  for (const name of parameters) stripped.searchParams.delete(name);
+  const [isCluster, name] = [given.get('cluster') != null, given.get('sentinel') ?? undefined];
+  const password = given.get('sentinelPassword') ?? undefined;
+  const others = given.get('nodes') ?? undefined;
+  if (isCluster && name !== undefined)
+    throw new RangeError('has the parameters `cluster` and `sentinel`; remove one of them');
+  if (name === '')
+    throw new RangeError(
+      'has no name after `sentinel=`; give the one that the Sentinels know the primary by',
+    );
+  if (others !== undefined && !isCluster && name === undefined)
+    throw new RangeError('has `nodes` without `cluster` or `sentinel`; add the one that they are');
+  if (password !== undefined && name === undefined)
+    throw new RangeError('has `sentinelPassword` without `sentinel`; remove it');
+  if (isCluster && !/^\/?0?$/.test(url.pathname))
+    throw new RangeError('names a database, of which a cluster has one alone; remove the number');
+  const nodes = [
+    first(url, name === undefined ? 6379 : 26_379),
+    ...(others?.split(',') ?? []).map(parseNode),
+  ];
+  return { url: stripped.href, topology: topologyOf(nodes, { isCluster, name, password }) };
+}
+
+function topologyOf(
+  nodes: RedisNode[],
+  {
+    isCluster,
+    name,
+    password,
+  }: { isCluster: boolean; name: string | undefined; password: string | undefined },
+): RedisTopology {
+  if (isCluster) return { kind: 'cluster', nodes };
+  return name === undefined ? { kind: 'server' } : { kind: 'sentinel', nodes, name, password };
+}
+
+function first({ hostname, port }: URL, defaultPort: number): RedisNode {
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? defaultPort : Number(port) };
+}
+
+function parseNode(text: string): RedisNode {
+  const [, host = '', port = ''] = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$/.exec(text.trim()) ?? [];
+  if (host === '' || Number(port) > 65_535)
+    throw new RangeError(`has '${text}' among its \`nodes\`, which must be host:port, separated by commas`);
+  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
+}
