@@ -171,7 +171,8 @@ describe('what is read of large stored inputs', () => {
 
 describe('large bodies', () => {
   it('are taken several at once, beside the small ones of a neighbour', async () => {
-    api = await takeTestApi({ bodyBytes: 20_000_000 });
+    // A thread has as long as a machine needs that does much else.
+    api = await takeTestApi({ bodyBytes: 20_000_000, threadMs: 120_000 });
     const part = { type: 'input_text', text: 'x'.repeat(8_000_000) };
     const body = JSON.stringify({ model, input: [{ role: 'user', content: [part, part] }] });
     let isDone = false;
