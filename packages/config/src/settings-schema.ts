@@ -72,7 +72,7 @@ export const settingsSchema = z.strictObject({
     .meta({ description: 'Where the service listens.' }),
   redisUrl: redisUrl.exactOptional().meta({
     description:
-      'Address of Redis or Valkey. Without it, `start` runs a store of its own, which keeps its data in `dataDir`.',
+      'Address of Redis or Valkey, of one of its Sentinels (`?sentinel=NAME`) or of a node of a cluster (`?cluster`); see [deployment.md](deployment.md#the-store). Without it, `start` runs a store of its own, which keeps its data in `dataDir`.',
   }),
   keyPrefix: z
     .string()

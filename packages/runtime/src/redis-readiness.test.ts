@@ -33,6 +33,14 @@ describe('redis problems', () => {
     expect(verdicts({ version: '10.0.0' })).toEqual([]);
   });
 
+  it('refuses a cluster that the address says nothing of, and a server that it calls one', () => {
+    expect(redisProblems(facts({ isCluster: true }), { isCluster: true })).toEqual([]);
+    const [missing] = redisProblems(facts({ isCluster: true }));
+    expect(missing).toMatchObject({ severity: 'refuse', message: expect.stringContaining('add ?cluster') });
+    const [needless] = redisProblems(facts(), { isCluster: true });
+    expect(needless).toMatchObject({ severity: 'refuse', message: expect.stringContaining('remove it') });
+  });
+
   it.each<Partial<RedisFacts>>([
     { maxmemoryPolicy: 'allkeys-lru' },
     { maxmemoryPolicy: 'volatile-ttl' },
