@@ -15,7 +15,7 @@ export interface LocalCluster {
   /** The primaries, of which the last one has the slot of the service's keys, and behind them its replica, if there is one. */
   nodes: { host: string; port: number; pid: number }[];
   /** Asks a node. */
-  ask(port: number, ...command: [string, ...string[]]): Promise<unknown>;
+  ask: (port: number, ...command: [string, ...string[]]) => Promise<unknown>;
   /** Stops the servers and removes the directory. */
   stop(): Promise<void>;
 }
