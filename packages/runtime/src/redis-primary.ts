@@ -64,8 +64,7 @@ export function primaryConnector({
         try {
           return await ask(this.#options);
         } catch (error) {
-          if (signal.aborted) throw new Error('Connection is closed.');
-          tell('error', error instanceof Error ? error : new Error(String(error)));
+          if (!signal.aborted) tell('error', error instanceof Error ? error : new Error(String(error)));
         }
         await pause(retryDelayMs(attempt), signal);
         if (signal.aborted) throw new Error('Connection is closed.');
