@@ -38,41 +38,49 @@ export function parseRedisAddress(text: string): RedisAddress {
     throw new RangeError(
       'must be an address such as redis://user:password@127.0.0.1:6379/0 (rediss:// for TLS)',
     );
-  const given = new Map(parameters.map((name) => [name, url.searchParams.get(name)]));
   const stripped = new URL(url);
   for (const name of parameters) stripped.searchParams.delete(name);
-  const [isCluster, name] = [given.get('cluster') != null, given.get('sentinel') ?? undefined];
-  const password = given.get('sentinelPassword') ?? undefined;
-  const others = given.get('nodes') ?? undefined;
-  if (isCluster && name !== undefined)
-    throw new RangeError('has the parameters `cluster` and `sentinel`; remove one of them');
-  if (name === '')
-    throw new RangeError(
-      'has no name after `sentinel=`; give the one that the Sentinels know the primary by',
-    );
-  if (others !== undefined && !isCluster && name === undefined)
-    throw new RangeError('has `nodes` without `cluster` or `sentinel`; add the one that they are');
-  if (password !== undefined && name === undefined)
-    throw new RangeError('has `sentinelPassword` without `sentinel`; remove it');
-  if (isCluster && !/^\/?0?$/.test(url.pathname))
-    throw new RangeError('names a database, of which a cluster has one alone; remove the number');
-  const nodes = [
-    first(url, name === undefined ? 6379 : 26_379),
-    ...(others?.split(',') ?? []).map(parseNode),
-  ];
-  return { url: stripped.href, topology: topologyOf(nodes, { isCluster, name, password }) };
+  const given = parametersOf(url);
+  const fault = faultOf(given, url.pathname);
+  if (fault !== undefined) throw new RangeError(fault);
+  const { isCluster, name, password, others } = given;
+  const nodes = [first(url, name === undefined ? 6379 : 26_379), ...others.map(parseNode)];
+  if (isCluster) return { url: stripped.href, topology: { kind: 'cluster', nodes } };
+  return {
+    url: stripped.href,
+    topology: name === undefined ? { kind: 'server' } : { kind: 'sentinel', nodes, name, password },
+  };
 }
 
-function topologyOf(
-  nodes: RedisNode[],
-  {
-    isCluster,
-    name,
-    password,
-  }: { isCluster: boolean; name: string | undefined; password: string | undefined },
-): RedisTopology {
-  if (isCluster) return { kind: 'cluster', nodes };
-  return name === undefined ? { kind: 'server' } : { kind: 'sentinel', nodes, name, password };
+/** The parameters of an address. */
+interface Given {
+  isCluster: boolean;
+  name: string | undefined;
+  password: string | undefined;
+  others: string[];
+}
+
+function parametersOf({ searchParams }: URL): Given {
+  return {
+    isCluster: searchParams.has('cluster'),
+    name: searchParams.get('sentinel') ?? undefined,
+    password: searchParams.get('sentinelPassword') ?? undefined,
+    others: searchParams.get('nodes')?.split(',') ?? [],
+  };
+}
+
+/** The fault of parameters that do not go together; undefined without one. */
+function faultOf({ isCluster, name, password, others }: Given, path: string): string | undefined {
+  const isSentinel = name !== undefined;
+  if (isCluster && isSentinel) return 'has the parameters `cluster` and `sentinel`; remove one of them';
+  if (name === '')
+    return 'has no name after `sentinel=`; give the one that the Sentinels know the primary by';
+  if (others.length > 0 && !isCluster && !isSentinel)
+    return 'has `nodes` without `cluster` or `sentinel`; add the one that they are';
+  if (password !== undefined && !isSentinel) return 'has `sentinelPassword` without `sentinel`; remove it';
+  if (isCluster && !/^\/?0?$/.test(path))
+    return 'names a database, of which a cluster has one alone; remove the number';
+  return undefined;
 }
 
 function first({ hostname, port }: URL, defaultPort: number): RedisNode {
