@@ -40,6 +40,8 @@ export interface LocalRedisOptions {
   port?: number;
   /** Where to look for a server. Default: the PATH of the test. */
   path?: string;
+  /** Further settings of a server, by their names. */
+  settings?: Readonly<Record<string, string>>;
 }
 
 /** A Redis for one test, which may freeze it, kill it, and start it again with the same data. */
@@ -119,6 +121,7 @@ async function startServer(binary: string, directory: string, options: LocalRedi
     appendfsync: 'everysec',
     save: '',
     'maxmemory-policy': 'noeviction',
+    ...options.settings,
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const supervisor = spawn('/bin/sh', ['-c', SUPERVISOR, 'sh', binary, ...flags], {
