@@ -20,10 +20,14 @@ const usage = `Usage: sluice <command> [flags]
 
 'sluice <command> --help' lists the flags of a command, and 'sluice --version' says which release this is.`;
 
+/** Those that run until they are told to stop, whoever reads their log. */
+const roles: ReadonlySet<string | undefined> = new Set(['start', 'api', 'worker']);
+
 /** Runs the command that the arguments name, and sets the exit code: 2 for an unknown command. */
 export function runCommand(argv: readonly string[]): Promise<void> {
   const [command, ...rest] = argv;
   return runMain(async () => {
+    if (!roles.has(command)) endWithItsReader();
     switch (command) {
       case 'start':
       case 'api':
@@ -112,6 +116,14 @@ async function runRole(role: 'start' | 'api' | 'worker', argv: readonly string[]
       return runWorker(argv);
     }
   }
+}
+
+/** Ends the process once nobody reads what it prints, as behind `| head`. */
+function endWithItsReader(): void {
+  process.stdout.on('error', (error) => {
+    if (!('code' in error) || error.code !== 'EPIPE') throw error;
+    process.exit(0);
+  });
 }
 
 function print(text: string): void {

@@ -4,7 +4,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, hasBucketServer, startLocalBucket, testRedis } from '@sluice/testing';
+import {
+  freePort,
+  hasBucketServer,
+  hasServer,
+  startLocalBucket,
+  startLocalCluster,
+  testRedis,
+} from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { runDoctor } from '../src/doctor/doctor-command.ts';
 import type { Finding } from '../src/doctor/finding.ts';
@@ -189,6 +196,19 @@ describe('sluice doctor', () => {
     expect(find('gpu')).toMatchObject([
       { verdict: 'bad', message: expect.stringMatching(/ECONNREFUSED.*baseUrl/) },
     ]);
+  });
+
+  it.skipIf(!hasServer)('finds the primary of a cluster, and says what it cannot do', async () => {
+    const cluster = await startLocalCluster();
+    cleanups.push(() => cluster.stop());
+    const [seed] = cluster.nodes;
+    const { find } = await examine({}, { REDIS_URL: `redis://127.0.0.1:${seed?.port}?cluster` });
+    expect(find('writing')).toMatchObject([{ verdict: 'good' }]);
+    expect(find('cluster')).toMatchObject([{ message: expect.stringContaining('one slot') }]);
+    const plain = await examine({}, { REDIS_URL: `redis://127.0.0.1:${seed?.port}` });
+    expect(plain.find('durability')).toContainEqual(
+      expect.objectContaining({ verdict: 'bad', message: expect.stringContaining('?cluster') }),
+    );
   });
 
   it('writes a file where files are, and leaves nothing', async () => {

@@ -1,7 +1,10 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { latch } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, callerOf } from './caller.ts';
@@ -189,5 +192,18 @@ describe('sluice keys', () => {
       out: expect.stringMatching(/^Usage: sluice keys/),
     });
     expect(await keys(['for-team-a'])).toMatchObject({ code: 2, out: '' });
+  });
+});
+
+describe('a command whose output is read in part', () => {
+  it('ends without a complaint', async () => {
+    const main = fileURLToPath(new URL('../../../apps/sluice/dist/main.js', import.meta.url));
+    // Its second line comes when the reader has gone.
+    const script = 'set -o pipefail; "$0" "$1" doctor --json | (read -r line; echo "$line")';
+    const { stdout, stderr } = await promisify(execFile)('bash', ['-c', script, process.execPath, main], {
+      env: { PATH: process.env['PATH'], REDIS_URL: service.redis.url, SLUICE_CONFIG: service.file },
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ subject: 'Node' });
+    expect(stderr).toBe('');
   });
 });

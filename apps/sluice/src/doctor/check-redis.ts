@@ -1,4 +1,5 @@
 import type { Settings } from '@sluice/config';
+import { defaultCell, redisKeys } from '@sluice/response-store';
 import {
   closeRedis,
   commandClient,
@@ -56,7 +57,7 @@ export async function checkRedis({
       ...(facts.isCluster ? [migration(facts)] : []),
       memory(facts),
       await latency(client),
-      await writing(client, `${keyPrefix}doctor`),
+      await writing(client, `${redisKeys(keyPrefix, [defaultCell]).inCell(defaultCell).prefix}doctor`),
     ];
   } catch (error) {
     if (error instanceof FatalError) return [bad(subject, error.message)];
