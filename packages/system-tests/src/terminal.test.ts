@@ -200,9 +200,13 @@ describe('a command whose output is read in part', () => {
     const main = fileURLToPath(new URL('../../../apps/sluice/dist/main.js', import.meta.url));
     // Its second line comes when the reader has gone.
     const script = 'set -o pipefail; "$0" "$1" doctor --json | (read -r line; echo "$line")';
-    const { stdout, stderr } = await promisify(execFile)('bash', ['-c', script, process.execPath, main], {
-      env: { PATH: process.env['PATH'], REDIS_URL: service.redis.url, SLUICE_CONFIG: service.file },
-    });
+    const { stdout, stderr } = await promisify(execFile)(
+      'bash',
+      ['--norc', '-c', script, process.execPath, main],
+      {
+        env: { PATH: process.env['PATH'], REDIS_URL: service.redis.url, SLUICE_CONFIG: service.file },
+      },
+    );
     expect(JSON.parse(stdout)).toMatchObject({ subject: 'Node' });
     expect(stderr).toBe('');
   });
