@@ -3,11 +3,8 @@ import { queueName, type ResponseQueue } from '@sluice/queue';
 import { RetiredModels, type RetiredModelsOptions } from './retired-models.ts';
 import { newlyRemoved, usableModels } from './stored-models.ts';
 import { removedProviders, usableProviders } from './stored-providers.ts';
-import type { StoredSettings, UnusableEntry } from './stored-settings.ts';
+import type { ModelsAndProviders, StoredSettings, UnusableEntry } from './stored-settings.ts';
 import { type DiscoveredModels, uniteModels } from './unite-models.ts';
-
-/** The models of a service and the upstreams that their routes name. */
-export type ModelsAndProviders = Pick<Settings, 'models' | 'providers'>;
 
 export interface LiveModelsOptions extends RetiredModelsOptions {
   /** What the process starts with. */

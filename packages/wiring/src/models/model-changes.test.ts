@@ -1,9 +1,8 @@
 import type { ModelSettings } from '@sluice/config';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ModelsAndProviders } from './live-models.ts';
 import { ModelChanges } from './model-changes.ts';
 import { FakeModelStore } from '../../test/fake-model-store.ts';
-import { parseStored } from './stored-settings.ts';
+import { type ModelsAndProviders, parseStored } from './stored-settings.ts';
 
 const ofFile: ModelSettings = {
   id: 'filed',

@@ -1,8 +1,7 @@
 import type { ModelSettings, ProviderSettings, Settings } from '@sluice/config';
 import { type QueueBacklog, queueName } from '@sluice/queue';
 import { pause } from '@sluice/runtime';
-import type { ModelsAndProviders } from './live-models.ts';
-import { acceptedForMs, defaultKeepMs } from './stored-settings.ts';
+import { acceptedForMs, defaultKeepMs, type ModelsAndProviders } from './stored-settings.ts';
 
 export interface RetiredModelsOptions {
   settings: Pick<Settings, 'timeouts'>;

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { StoredRefusal, suggestName } from '@sluice/config';
 import { isReplyMissing, pause, versionField } from '@sluice/runtime';
-import type { ModelsAndProviders } from './live-models.ts';
 import {
   type AcceptedTimeouts,
   acceptedForMs,
   activeOf,
+  type ModelsAndProviders,
   type ModelStore,
   parseStored,
   type StoredEntry,

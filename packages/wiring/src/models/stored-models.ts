@@ -1,6 +1,10 @@
 import { checkModel, type ModelSettings } from '@sluice/config';
-import type { ModelsAndProviders } from './live-models.ts';
-import { activeOf, type StoredSettings, type UnusableEntry } from './stored-settings.ts';
+import {
+  activeOf,
+  type ModelsAndProviders,
+  type StoredSettings,
+  type UnusableEntry,
+} from './stored-settings.ts';
 import { firstProblem } from './stored-providers.ts';
 
 /**

@@ -1,6 +1,9 @@
 import type { ModelSettings, Settings, StoredProvider } from '@sluice/config';
 import { type EntriesConnection, type EntriesSnapshot, StoredEntries } from '@sluice/runtime';
 
+/** The models of a service and the upstreams that their routes name. */
+export type ModelsAndProviders = Pick<Settings, 'models' | 'providers'>;
+
 /** What operators store beside the settings file, by the names of its sections. A provider is stored as it was given. */
 export interface StoredValues {
   models: ModelSettings;
