@@ -154,7 +154,7 @@ export class AttemptRunner {
     this.#serverLoads.start();
   }
 
-  /** Takes the models and upstreams in effect. Those of a changed file were made by `models.prepare`. What runs keeps what it has. */
+  /** Takes the models and upstreams in effect. Those of a changed file were made by `models.prepare`. Running attempts keep theirs. */
   take(live: LiveModels): void {
     this.models.take({ models: live.models, served: live.served, providers: live.servedProviders });
     this.#takeRoutes();

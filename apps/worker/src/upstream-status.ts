@@ -53,7 +53,7 @@ export function statusOf(model: string, { breaker, parked, pressure, gate }: Rou
   };
 }
 
-/** What is wrong with an upstream besides its answers; what is undefined is left out. */
+/** The faults of an upstream besides its answers, without those that are undefined. */
 export function faultsOf(
   metricsFault: string | undefined,
   missingVariable: string | undefined,

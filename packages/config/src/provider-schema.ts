@@ -257,7 +257,7 @@ export const providerSchema = z.discriminatedUnion('type', [
   llamaCpp,
 ]);
 
-/** What a stored provider has in place of secrets. */
+/** A stored provider has this in place of secrets. */
 const keyByName = {
   apiKeyVariable: z
     .string()

@@ -124,7 +124,7 @@ describe('a stored provider', () => {
       await running.arrived.wait();
       expect((await admin('/providers/house', { baseUrl: provider(1).baseUrl })).status).toBe(200);
       await untilAnsweredBy(1, 'night');
-      // What was under way goes on where it was.
+      // A stream under way goes on where it was.
       running.finish();
       expect((await streamed).final.status).toBe('completed');
 

@@ -40,7 +40,7 @@ export async function changeProviders(
     if (command === 'remove') {
       await providerChanges.remove(id);
       if (values.json) console.log(JSON.stringify({ provider: id }));
-      else console.log(`Removed '${id}'. What was accepted for its models is served.`);
+      else console.log(`Removed '${id}'. Responses that were accepted for its models are served.`);
       return;
     }
     const provider = await (command === 'add'

@@ -20,7 +20,7 @@ export interface RunnerModelsOptions {
   onError: (error: unknown) => void;
 }
 
-/** What `RunnerModels.take` puts into effect. */
+/** The models and providers that `RunnerModels.take` puts into effect. */
 export interface TakenModels extends ModelsAndProviders {
   served: readonly ModelSettings[];
 }

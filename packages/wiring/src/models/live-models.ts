@@ -11,7 +11,7 @@ export interface LiveModelsOptions extends RetiredModelsOptions {
   settings: ModelsAndProviders & Pick<Settings, 'timeouts' | 'upstreamKeys'>;
 }
 
-/** What a process knows of stored models and providers. */
+/** The stored models and providers that a process can use, and why it cannot use the others. */
 interface Usable {
   models: ReturnType<typeof usableModels>;
   providers: ReturnType<typeof usableProviders>;

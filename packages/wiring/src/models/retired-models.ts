@@ -56,7 +56,7 @@ export class RetiredModels {
     return [...this.#queues.keys()];
   }
 
-  /** Retires what was in effect and is no longer. What is in effect again is no longer retired. */
+  /** Retires models and queues that are no longer in effect. Those that are in effect again are no longer retired. */
   follow(before: ModelsAndProviders, { models }: Pick<ModelsAndProviders, 'models'>): void {
     const ids = new Set(models.map(({ id }) => id));
     const queues = new Set(models.map(({ queue }) => queue));
@@ -96,7 +96,7 @@ export class RetiredModels {
     await this.#looking;
   }
 
-  /** Forgets what has had its time, and returns whether there was any. Never rejects; a queue that cannot be read counts as not empty. */
+  /** Forgets models and queues whose time is up, and returns whether there was any. Never rejects; a queue that cannot be read counts as not empty. */
   async look(): Promise<boolean> {
     const gone: (() => void)[] = [];
     for (const [id, retired] of this.#models) {

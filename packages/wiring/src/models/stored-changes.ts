@@ -21,7 +21,7 @@ export type MemberPatch = Record<string, unknown>;
 
 export interface StoredChangesOptions {
   store: Pick<ModelStore, 'read' | 'change' | 'now'>;
-  /** What the settings file says now. */
+  /** The models and providers of the settings file as it is now. */
   file: () => ModelsAndProviders;
   timeouts: AcceptedTimeouts;
 }

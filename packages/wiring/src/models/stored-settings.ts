@@ -4,7 +4,7 @@ import { type EntriesConnection, type EntriesSnapshot, StoredEntries } from '@sl
 /** The models of a service and the upstreams that their routes name. */
 export type ModelsAndProviders = Pick<Settings, 'models' | 'providers'>;
 
-/** What operators store beside the settings file, by the names of its sections. A provider is stored as it was given. */
+/** The values that operators store beside the settings file, by the names of its sections. A provider is stored as it was given. */
 export interface StoredValues {
   models: ModelSettings;
   providers: StoredProvider;
@@ -71,7 +71,7 @@ export function activeOf<Value>(stored: ReadonlyMap<string, StoredEntry<Value>>)
     .toSorted(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** What is stored at one moment. */
+/** Everything that is stored at one moment. */
 export interface StoredSnapshot {
   /** Differs after each change; undefined when nothing has ever been stored. */
   version: string | undefined;

@@ -7,7 +7,7 @@ export const providerTypes = [
   { value: 'simulator', label: 'Simulator, which invents text' },
 ] as const;
 
-/** What is typed in the form of a provider, as it is. */
+/** The text of the form of a provider, as it is typed. */
 export interface ProviderForm {
   id: string;
   type: string;
@@ -40,14 +40,15 @@ export function newProvider(form: ProviderForm): { id: string; type: string } & 
   const members = serversIn(form.servers);
   const variable = form.apiKeyVariable.trim();
   return {
-    ...{ id, type },
+    id,
+    type,
     ...Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)),
     ...(variable !== '' && { apiKeyVariable: variable }),
     ...(discover && { discover }),
   };
 }
 
-/** What a form changes of a provider; undefined when nothing. What was emptied is null, which takes it away. */
+/** The members that a form changes; undefined when there are none. An emptied field is null, which takes the member away. */
 export function providerChange(before: ProviderForm, now: ProviderForm): Record<string, unknown> | undefined {
   const change: Record<string, unknown> = {};
   if (now.servers.trim() !== before.servers.trim()) Object.assign(change, serversIn(now.servers));

@@ -32,8 +32,8 @@ export function RemoveProviderDialog({ shown, onClose }: RemoveProviderDialogPro
       onConfirm={remove}
     >
       <p>
-        It is refused while a stored model has a route to it. The models that it lists go with it. What runs
-        goes on, and what waits for removed models is served.
+        It is refused while a stored model has a route to it. The models that it lists go with it. Running
+        responses go on, and those that wait for removed models are served.
       </p>
     </ConfirmDialog>
   );
