@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { checkProvider, missingVariable } from './check-provider.ts';
 import { loadSettings } from './load-settings.ts';
+import { storedProviderSchema } from './provider-schema.ts';
 
 const house = { id: 'house', type: 'openai-chat', baseUrl: 'http://127.0.0.1:8000/v1' };
 
@@ -63,6 +65,12 @@ describe('a stored provider', () => {
     const found = problems.find((each) => each.path.join('.') === path);
     expect(found?.message, JSON.stringify(checked)).toContain(words);
   });
+});
+
+it('no member of a stored provider is a secret', () => {
+  const tree = JSON.stringify(z.toJSONSchema(storedProviderSchema, { io: 'input' }));
+  expect(tree).toContain('apiKeyVariable');
+  expect(tree).not.toContain('"secret":true');
 });
 
 describe('the keys that stored providers may name', () => {

@@ -197,6 +197,16 @@ describe('a stored provider', () => {
     );
   });
 
+  it('offers the models that its upstream lists, which go with it', async () => {
+    upstream(1).fake.onOther(({ json }) => json(200, { object: 'list', data: [{ id: 'listed' }] }));
+    expect((await admin('/providers', { ...provider(1), id: 'listing', discover: true })).status).toBe(200);
+    await untilOffered('listed');
+    const { status, body } = await callerAt(0).create({ model: 'listed', input: 'asks what is listed' });
+    expect([status, body.status]).toEqual([200, 'completed']);
+    expect((await admin('/providers/listing/remove', {})).status).toBe(200);
+    await untilOffered('listed', false);
+  });
+
   it('is listed, added, changed and removed by the command', async () => {
     const { baseUrl } = provider(0);
     const added = await command('add', 'by-hand', '--type', 'openai-chat', '--base-url', baseUrl);
