@@ -25,7 +25,7 @@ import type { Responses } from './responses/responses.ts';
 /** The parts of an api that its operator works with. */
 export interface OperatedParts
   extends Wired<ApiClients, CallerStore>,
-    Pick<OperatorOptions, 'memory' | 'redis' | 'models' | 'modelChanges'> {
+    Pick<OperatorOptions, 'memory' | 'redis' | 'models' | 'modelChanges' | 'providerChanges'> {
   settings: ConnectedSettings;
   live: LiveSettings;
   tenants: Tenants;

@@ -28,7 +28,8 @@ import {
   ModelDiscovery,
   ModelStore,
   openModels,
-  StoredModelWatch,
+  ProviderChanges,
+  StoredWatch,
   watchRedis,
   type Wired,
 } from '@sluice/wiring';
@@ -87,8 +88,9 @@ export interface ApiParts extends Wired<ApiClients, CallerStore> {
   live: LiveSettings;
   models: LiveModels;
   discovery: ModelDiscovery;
-  storedModels: StoredModelWatch;
+  storedModels: StoredWatch;
   modelChanges: ModelChanges;
+  providerChanges: ProviderChanges;
   tenants: Tenants;
   watch: SettingsWatch | undefined;
   redis: RedisWatch;
@@ -147,12 +149,10 @@ export function makeApiParts({
   // An operator also sees and empties the queue of a model that was removed, while it is still served.
   const served = models.servedInSettings(started);
   const modelStore = new ModelStore({ connection: commands, keyPrefix });
-  const storedModels = new StoredModelWatch({ store: modelStore, live: models, logger });
-  const modelChanges = new ModelChanges({
-    store: modelStore,
-    file: () => models.file,
-    timeouts: settings.timeouts,
-  });
+  const changes = { store: modelStore, file: () => models.file, timeouts: settings.timeouts };
+  const modelChanges = new ModelChanges(changes);
+  const providerChanges = new ProviderChanges(changes);
+  const storedModels = new StoredWatch({ store: modelStore, live: models, logger });
   const discovery = new ModelDiscovery({ live: models, clock, connection: commands, keyPrefix, logger });
   logApi(telemetry, logger);
   traces?.listen(telemetry, () => clock.now());
@@ -218,6 +218,7 @@ export function makeApiParts({
     settings: served,
     models,
     modelChanges,
+    providerChanges,
     indexHealEveryMs: replaced.indexHealEveryMs,
   });
   const stats = apiStats({
@@ -253,6 +254,7 @@ export function makeApiParts({
     discovery,
     storedModels,
     modelChanges,
+    providerChanges,
     tenants,
     watch: settingsWatch,
     redis,

@@ -242,6 +242,9 @@ describe('the audit log', () => {
       ['POST', '/models', { id: 'new', routes: [{ provider: 'p' }] }],
       ['POST', '/models/new', { concurrency: 1 }],
       ['POST', '/models/new/remove', {}],
+      ['POST', '/providers', { id: 'new', type: 'simulator' }],
+      ['POST', '/providers/new', { seed: 2 }],
+      ['POST', '/providers/new/remove'],
       ['POST', '/webhooks/deliveries/evt_0-wh_0/send'],
       ['POST', `/acts/act_${'0'.repeat(32)}/stop`],
     ] as const;

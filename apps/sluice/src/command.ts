@@ -12,6 +12,7 @@ const usage = `Usage: sluice <command> [flags]
   batch run FILE                                  runs the lines of a file as a batch, and writes their answers beside it
   queues list | pause | resume | drain            shows, stops, starts or empties whole queues
   models [NAME] | add | change | remove           shows each model and its queue, and changes those that are stored
+  providers [ID] | add | change | remove          shows each provider, and changes those that are stored
   webhooks list | send                            shows deliveries of webhooks, and sends them again
   tenants [NAME]                                  shows the limits of each tenant and their use
   usage                                           shows what responses took, by tenant, key, model and time
@@ -54,6 +55,10 @@ export function runCommand(argv: readonly string[]): Promise<void> {
         const { runModels } = await import('./models/models-command.ts');
         return runModels(rest, { env: process.env, cwd: process.cwd() });
       }
+      case 'providers': {
+        const { runProviders } = await import('./providers/providers-command.ts');
+        return runProviders(rest, { env: process.env, cwd: process.cwd() });
+      }
       case 'webhooks': {
         const { runWebhooks } = await import('./webhooks/webhooks-command.ts');
         return runWebhooks(rest, { env: process.env, cwd: process.cwd() });
@@ -85,7 +90,7 @@ export function runCommand(argv: readonly string[]): Promise<void> {
         return print(usage);
       default:
         throw new FatalError(
-          `There is no command '${command}': use start, api, worker, keys, responses, batch, queues, models, webhooks, tenants, usage, doctor or bench.`,
+          `There is no command '${command}': use start, api, worker, keys, responses, batch, queues, models, providers, webhooks, tenants, usage, doctor or bench.`,
           {
             exitCode: 2,
           },

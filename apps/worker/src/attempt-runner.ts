@@ -154,9 +154,9 @@ export class AttemptRunner {
     this.#serverLoads.start();
   }
 
-  /** Takes the models and upstreams in effect, once `models.prepare` has made those that are new. What runs keeps what it has. */
+  /** Takes the models and upstreams in effect. Those of a changed file were made by `models.prepare`. Running attempts keep theirs. */
   take(live: LiveModels): void {
-    this.models.take(live);
+    this.models.take({ models: live.models, served: live.served, providers: live.servedProviders });
     this.#takeRoutes();
   }
 

@@ -7,7 +7,7 @@ import { type PressureSettings, RoutePressure } from './pressure/route-pressure.
 import { type SaturationSettings, SaturationWatch } from './pressure/saturation-watch.ts';
 import type { CallOwner } from './route-breaker.ts';
 import { type RouteCall, RouteHealth, type WaitingResponse } from './route-health.ts';
-import { type AboutUpstream, statusOf, type UpstreamStatus, worstOf } from './upstream-status.ts';
+import { type AboutUpstream, faultsOf, statusOf, type UpstreamStatus, worstOf } from './upstream-status.ts';
 
 /** The settings of an upstream that has none of its own. */
 const defaultPressure: PressureSettings = { adaptive: true, floor: 1 };
@@ -20,6 +20,8 @@ export interface KnownUpstreams {
   pressure: ReadonlyMap<string, PressureSettings>;
   /** By the id of a provider, or by the key of one of its servers. */
   saturation: ReadonlyMap<string, SaturationSettings>;
+  /** The variable with its key that this process lacks, by the id of a provider. */
+  missing?: ReadonlyMap<string, string>;
 }
 
 export interface UpstreamHealthOptions extends KnownUpstreams {
@@ -59,6 +61,7 @@ export class UpstreamHealth {
   readonly #upstreams = new WeakMap<Provider, Upstream>();
   /** The routes of each provider in effect, by model. */
   #inEffect: ReadonlyMap<Provider, ReadonlyMap<string, ModelRoute>> = new Map();
+  #missing: KnownUpstreams['missing'];
   readonly #waiting = new Set<() => void>();
   readonly #stopping = new Set<Promise<void>>();
   #hasStarted = false;
@@ -88,6 +91,7 @@ export class UpstreamHealth {
     }
     for (const [provider, routes] of inEffect) this.#takeUpstream(provider, routes, known);
     this.#inEffect = inEffect;
+    this.#missing = known.missing;
     if (this.#hasStarted) this.start();
   }
 
@@ -195,11 +199,10 @@ export class UpstreamHealth {
       const name = `${about.provider} ${about.server ?? ''}`;
       if (told.has(name)) continue;
       const routes = [...upstream.routes].filter(([model]) => models.has(model));
-      const fault = watch?.fault;
       told.set(name, {
         ...about,
         ...worstOf([connection, ...routes.map(([, { breaker }]) => breaker)]),
-        ...(fault !== undefined && { metricsFault: fault }),
+        ...faultsOf(watch?.fault, this.#missing?.get(about.provider)),
         routes: routes.map(([model, health]) => statusOf(model, health)),
       });
     }

@@ -17,6 +17,8 @@ export interface UpstreamStatus {
   opensInMs: number;
   /** Why its metrics cannot be read; absent when they can, or need not be. */
   metricsFault?: string;
+  /** The environment variable with its key that this process lacks, so that its calls fail. */
+  missingVariable?: string;
   routes: RouteStatus[];
 }
 
@@ -48,6 +50,17 @@ export function statusOf(model: string, { breaker, parked, pressure, gate }: Rou
     ...(gate && {
       saturation: { waiting: gate.value ?? null, most: gate.most, isHolding: gate.isClosed },
     }),
+  };
+}
+
+/** The faults of an upstream besides its answers, without those that are undefined. */
+export function faultsOf(
+  metricsFault: string | undefined,
+  missingVariable: string | undefined,
+): Pick<UpstreamStatus, 'metricsFault' | 'missingVariable'> {
+  return {
+    ...(metricsFault !== undefined && { metricsFault }),
+    ...(missingVariable !== undefined && { missingVariable }),
   };
 }
 

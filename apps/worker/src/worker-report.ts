@@ -77,22 +77,25 @@ export class WorkerReport {
 
 function told(upstreams: readonly UpstreamStatus[]): WorkerAnnouncement['upstreams'] {
   let left = mostTold;
-  return upstreams.slice(0, mostTold).map(({ provider, server, breaker, metricsFault, routes }) => {
-    const some = routes.slice(0, left);
-    left -= some.length;
-    return {
-      provider,
-      ...(server !== undefined && { server }),
-      breaker,
-      metrics_fault: metricsFault ?? null,
-      models: some.map((route) => ({
-        model: route.model,
-        parked_ms: route.parkedMs,
-        in_flight: route.inFlight,
-        limit: Number.isFinite(route.limit) ? Math.floor(route.limit) : null,
-        calls_per_second: route.callsPerSecond,
-        waiting: route.waiting,
-      })),
-    };
-  });
+  return upstreams
+    .slice(0, mostTold)
+    .map(({ provider, server, breaker, metricsFault, missingVariable, routes }) => {
+      const some = routes.slice(0, left);
+      left -= some.length;
+      return {
+        provider,
+        ...(server !== undefined && { server }),
+        breaker,
+        metrics_fault: metricsFault ?? null,
+        ...(missingVariable !== undefined && { missing_variable: missingVariable }),
+        models: some.map((route) => ({
+          model: route.model,
+          parked_ms: route.parkedMs,
+          in_flight: route.inFlight,
+          limit: Number.isFinite(route.limit) ? Math.floor(route.limit) : null,
+          calls_per_second: route.callsPerSecond,
+          waiting: route.waiting,
+        })),
+      };
+    });
 }

@@ -8,6 +8,7 @@ export {
 } from './changed-settings.ts';
 export { checkKey, type KeyRules } from './check-key.ts';
 export { checkModel } from './check-model.ts';
+export { type CheckedProvider, checkProvider, missingVariable } from './check-provider.ts';
 export { ConfigError, formatPath, type Problem } from './config-error.ts';
 export { faultOfAllowedModel } from './cross-checks.ts';
 export { defaultTiers, defaultWeight, hashKey, keySchema, limitsSchema } from './key-schema.ts';
@@ -18,9 +19,9 @@ export { findService, type ServicePlace } from './find-service.ts';
 export { type Environment, readVariable, type Role } from './environment-variables.ts';
 export { isLoopback } from './hosts.ts';
 export { loadSettings, type SettingsSources } from './load-settings.ts';
-export { ModelRefusal } from './model-refusal.ts';
+export { StoredRefusal } from './stored-refusal.ts';
 export { suggestName } from './nearest-name.ts';
-export { mostServers } from './provider-schema.ts';
+export { mostServers, type StoredProvider, storedProviderTypes } from './provider-schema.ts';
 export { serverAddress } from './server-checks.ts';
 export { serversOf, type ServerSettings } from './servers-of.ts';
 export {
@@ -46,3 +47,4 @@ export {
   type SettingsWatchOptions,
 } from './settings-watch.ts';
 export type { TraceSettings } from './trace-settings.ts';
+export { type UpstreamKeys, upstreamVariable } from './upstream-keys.ts';

@@ -9,6 +9,7 @@ import { type ReadFile, readSettingsFile, readTextFile } from './settings-file.t
 import { gatherInput, type SettingsInput } from './settings-input.ts';
 import { settingsSchema } from './settings-schema.ts';
 import { readTraceSettings } from './trace-settings.ts';
+import { readUpstreamKeys } from './upstream-keys.ts';
 
 /** Where settings come from. */
 export interface SettingsSources {
@@ -43,7 +44,12 @@ export function loadSettings(sources: SettingsSources): Settings {
   const { traces, problems: ofTraces } = readTraceSettings(env);
   problems.push(...found, ...ofTraces);
   if (parsed === undefined || problems.length > 0) throw new ConfigError(problems);
-  return { ...completeSettings(parsed, cwd, file.name), ...(traces && { traces }) };
+  const upstreamKeys = readUpstreamKeys(env);
+  return {
+    ...completeSettings(parsed, cwd, file.name),
+    ...(upstreamKeys && { upstreamKeys }),
+    ...(traces && { traces }),
+  };
 }
 
 function check(input: SettingsInput, role: Role) {

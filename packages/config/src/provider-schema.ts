@@ -1,5 +1,6 @@
 import { isBuiltin } from 'node:module';
 import { z } from 'zod';
+import { upstreamVariable } from './upstream-keys.ts';
 import { credential, milliseconds, plainName, text, wholeNumber } from './value-schemas.ts';
 
 const id = plainName().meta({ description: 'Name of the provider in `routes` and in logs.' });
@@ -255,6 +256,28 @@ export const providerSchema = z.discriminatedUnion('type', [
   aiSdk,
   llamaCpp,
 ]);
+
+/** A stored provider has this in place of secrets. */
+const keyByName = {
+  apiKeyVariable: z
+    .string()
+    .regex(upstreamVariable, 'must be UPSTREAM_ and 1 to 64 capital letters, digits or underscores')
+    .exactOptional()
+    .meta({ description: 'The environment variable of the workers that holds the key.' }),
+};
+
+/** A provider that operators store in Redis: of a kind that needs nothing on the machine of a worker, and without secrets. */
+export const storedProviderSchema = z.discriminatedUnion('type', [
+  simulator,
+  openaiChat.omit({ apiKey: true, headers: true }).extend(keyByName),
+  openaiResponses.omit({ apiKey: true, headers: true }).extend(keyByName),
+]);
+
+/** The members of a stored provider, in the names of `providers[]`, as its operator gave them. */
+export type StoredProvider = z.input<typeof storedProviderSchema>;
+
+/** The kinds of providers that may be stored. */
+export const storedProviderTypes = ['openai-chat', 'openai-responses', 'simulator'] as const;
 
 function addressOfServer() {
   return z.string().superRefine((value, context) => {

@@ -2,12 +2,16 @@ import { resolve } from 'node:path';
 import type { KeyTier } from '@sluice/contract';
 import { constantLimits, type GivenLimits, type TenantLimits } from '@sluice/contract/tenant-limits';
 import { defaultWeight, hashKey } from './key-schema.ts';
+import type { z } from 'zod';
+import type { storedProviderSchema } from './provider-schema.ts';
 import type { ParsedSettings } from './settings-schema.ts';
 import type { TraceSettings } from './trace-settings.ts';
+import type { UpstreamKeys } from './upstream-keys.ts';
 
 type ParsedModel = ParsedSettings['models'][number];
 type ParsedKey = ParsedSettings['keys'][number];
 type ParsedProvider = ParsedSettings['providers'][number];
+type ParsedStoredProvider = z.output<typeof storedProviderSchema>;
 
 /** A provider with every default filled in. The `baseUrl` of one with `replicas` is that of the first. */
 export type ProviderSettings = WithBaseUrl<ParsedProvider>;
@@ -20,7 +24,11 @@ export function isDiscovering(provider: ProviderSettings): provider is Discoveri
 }
 
 type WithBaseUrl<Provider> = Provider extends { type: 'openai-chat' | 'openai-responses' }
-  ? Omit<Provider, 'baseUrl'> & { baseUrl: string }
+  ? Omit<Provider, 'baseUrl'> & {
+      baseUrl: string;
+      /** The variable that a stored provider has its `apiKey` from, which is absent where this process lacks the variable. */
+      apiKeyVariable?: string;
+    }
   : Provider;
 
 /** A provider to try, and the name of the model there. */
@@ -69,6 +77,8 @@ export interface Settings extends Omit<ParsedSettings, 'providers' | 'models' | 
   keys: KeySettings[];
   /** The settings of tenants from the keys of the file. Stored keys may have others; see `uniteKeys`. */
   tenants: TenantSettings[];
+  /** The keys that stored providers may name; absent when this process has none. */
+  upstreamKeys?: UpstreamKeys;
   /** Where traces go, by the variables of OpenTelemetry; absent when they are off. */
   traces?: TraceSettings;
   /** The file that was read, as an absolute path; absent when there was none. */
@@ -95,10 +105,11 @@ export function completeSettings(parsed: ParsedSettings, cwd: string, file: stri
   };
 }
 
-function completeProvider(provider: ParsedProvider): ProviderSettings {
+export function completeProvider(provider: ParsedProvider | ParsedStoredProvider): ProviderSettings {
   if (provider.type !== 'openai-chat' && provider.type !== 'openai-responses') return provider;
   // One of the two is there; see `checkServers`.
-  return { ...provider, baseUrl: provider.baseUrl ?? provider.replicas?.[0] ?? '' };
+  const baseUrl = provider.baseUrl ?? provider.replicas?.[0] ?? '';
+  return { headers: {}, ...provider, baseUrl };
 }
 
 /** Gives each model what follows from the others. */

@@ -11,6 +11,7 @@ import type { ResponseIndex } from './index/response-index.ts';
 import { KeyActs } from './keys/key-acts.ts';
 import { StoredKeyChanges } from './keys/stored-key-changes.ts';
 import { ModelActs, type ModelActsOptions } from './models/model-acts.ts';
+import { ProviderActs, type ProviderActsOptions } from './models/provider-acts.ts';
 import { keptPauses } from './queues/kept-pauses.ts';
 import { OperatorQueues, type OperatorQueuesOptions } from './queues/operator-queues.ts';
 import {
@@ -31,6 +32,7 @@ export interface Operator {
   queues: OperatorQueues;
   keys: KeyActs;
   models: ModelActs;
+  providers: ProviderActs;
   webhooks: WebhookActs;
   /** Acts on many responses. */
   acts: BulkActs;
@@ -49,10 +51,12 @@ export interface OperatorOptions
     Pick<ResponseTailsOptions, 'presentEvents' | 'bodyBudget'>,
     Pick<ServiceReportsOptions, 'keys' | 'tenantUse' | 'memory' | 'redis' | 'sources'>,
     Pick<OperatorQueuesOptions, 'onQueueSwitched'>,
-    Pick<ModelActsOptions, 'models' | 'modelChanges'>,
+    Pick<ModelActsOptions, 'modelChanges'>,
+    Pick<ProviderActsOptions, 'providerChanges'>,
     Pick<WebhookActsOptions, 'deliveries'>,
     Pick<BulkActsOptions, 'now' | 'logger' | 'reportEveryMs'> {
   settings: Pick<Settings, 'models' | 'console'>;
+  models: ModelActsOptions['models'] & ProviderActsOptions['models'];
   live: LiveSettings;
   /** For the audit log, acts, statistics and the mark of the store. */
   connection: Redis;
@@ -85,6 +89,7 @@ export function makeOperator(options: OperatorOptions): Operator {
     responses: new OperatorResponses({ ...options, audit, acts, tails, matching }),
     queues,
     models: new ModelActs({ ...options, queues, audit }),
+    providers: new ProviderActs({ ...options, audit }),
     webhooks: new WebhookActs({ ...options, audit }),
     keys: new KeyActs({ changes: new StoredKeyChanges(options.tenants), audit }),
     acts,

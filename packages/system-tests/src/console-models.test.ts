@@ -5,7 +5,7 @@ import { accessibilityViolations } from './accessibility.ts';
 import { builtConsole } from './built-console.ts';
 import { callerOf } from './caller.ts';
 import { chromiumPath, launchChromium } from './chromium.ts';
-import { openConsole, takePicture } from './console-page.ts';
+import { openConsole, pageWidth, phone, takePicture, wide } from './console-page.ts';
 import { type Service, startService } from './service.ts';
 
 const actionToken = 'action-token-of-the-test';
@@ -69,6 +69,56 @@ describe.skipIf(chromiumPath === undefined)('the models of the console in a brow
     // The route that was refused.
     expect(complaints).toEqual([
       expect.stringMatching(/^400 for .*\/models$/),
+      expect.stringContaining('status of 400'),
+    ]);
+  });
+
+  it('get a provider here, which is changed, and removed once no model has a route to it', async () => {
+    const { page, complaints } = await openConsole(browser, `${service.adminUrls[0]}/console/models`);
+    const button = (name: string) => page.getByRole('button', { name, exact: true });
+    await button('Add a provider').click();
+    await page.getByRole('textbox', { name: 'Action token' }).fill(actionToken);
+    await page.keyboard.press('Enter');
+    const adding = page.getByRole('dialog', { name: 'Add a provider' });
+    await adding.getByLabel('Name').fill('house');
+    await adding.getByLabel('Servers').fill('http://127.0.0.1:9/v1');
+    await adding.getByLabel('Variable with the key').fill('ADMIN_TOKEN');
+    await button('Add the provider').click();
+    await adding.getByText(/must be UPSTREAM_ and/).waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await takePicture(page, 'console-provider-refused');
+    await adding.getByLabel('Variable with the key').fill('UPSTREAM_HOUSE');
+    await button('Add the provider').click();
+    await page.getByText('The provider house is added.').waitFor();
+    const row = page.getByRole('table', { name: 'Providers' }).getByRole('row', { name: /house/ });
+    await row.getByText('UPSTREAM_HOUSE').waitFor();
+    await button('Change house').click();
+    const changing = page.getByRole('dialog', { name: 'Change house' });
+    expect(await changing.getByLabel('Servers').inputValue()).toBe('http://127.0.0.1:9/v1');
+    expect(await button('Change the provider').isDisabled()).toBe(true);
+    await changing.getByLabel('Servers').fill('http://127.0.0.1:9/v1\nhttp://127.0.0.1:10/v1');
+    await button('Change the provider').click();
+    await page.getByText('The provider house is changed.').waitFor();
+    await row.getByText('http://127.0.0.1:9/v1, http://127.0.0.1:10/v1').waitFor();
+    const url = `${service.adminUrls[0]}/console/models`;
+    for (const look of [{ colorScheme: 'dark' }, { viewport: phone }] as const) {
+      const { page: other } = await openConsole(browser, url, look);
+      await other.getByRole('button', { name: 'Change house', exact: true }).waitFor();
+      expect(await accessibilityViolations(other)).toEqual([]);
+      expect(await pageWidth(other)).toBeLessThanOrEqual((other.viewportSize() ?? wide).width);
+      await takePicture(other, `console-providers-${'viewport' in look ? 'phone' : 'dark'}`);
+      await other.context().close();
+    }
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await takePicture(page, 'console-providers');
+    await button('Remove house').click();
+    await page.getByRole('dialog', { name: 'Remove house?' }).waitFor();
+    await button('Remove the provider').click();
+    await page.getByText('The provider house is removed.').waitFor();
+    await eventually(async () => (await row.count()) === 0);
+    // The variable that was refused.
+    expect(complaints).toEqual([
+      expect.stringMatching(/^400 for .*\/providers$/),
       expect.stringContaining('status of 400'),
     ]);
   });

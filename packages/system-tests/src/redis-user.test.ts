@@ -106,6 +106,12 @@ describe.skipIf(!hasPagePrograms)('the user of Redis of docs/operating.md (needs
     await sluice('keys', 'list');
     await sluice('tenants');
     await sluice('doctor');
+    await sluice('providers', 'add', 'house', '--type', 'simulator');
+    await sluice('models', 'add', 'night', '--route', 'house');
+    await sluice('models', 'remove', 'night');
+    await sluice('providers', 'remove', 'house');
+    await sluice('providers');
+    await sluice('models');
     await sluice('queues', 'list');
     await sluice('queues', 'pause', 'simulator');
     const { body } = await caller.create({ input: 'Drained.', background: true });

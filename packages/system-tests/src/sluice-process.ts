@@ -16,6 +16,7 @@ export interface SluiceProcessOptions {
     | 'keys'
     | 'queues'
     | 'models'
+    | 'providers'
     | 'tenants'
     | 'usage'
     | 'webhooks'

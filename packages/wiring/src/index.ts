@@ -22,7 +22,6 @@ export {
 export {
   LiveModels,
   type LiveModelsOptions,
-  type ModelsAndProviders,
   openModels,
 } from './models/live-models.ts';
 export {
@@ -31,11 +30,9 @@ export {
   ModelDiscovery,
   type ModelDiscoveryOptions,
 } from './models/model-discovery.ts';
-export {
-  ModelChanges,
-  type ModelPatch,
-  ModelStore,
-} from './models/model-changes.ts';
-export { StoredModelWatch } from './models/stored-model-watch.ts';
-export type { StoredModel, UnusableModel } from './models/stored-models.ts';
+export { ModelChanges } from './models/model-changes.ts';
+export { ProviderChanges } from './models/provider-changes.ts';
+export type { MemberPatch, StoredChangesOptions } from './models/stored-changes.ts';
+export { ModelStore, type ModelsAndProviders, type UnusableEntry } from './models/stored-settings.ts';
+export { StoredWatch } from './models/stored-watch.ts';
 export type { KnownList } from './models/discovered-store.ts';

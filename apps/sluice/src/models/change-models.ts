@@ -1,12 +1,11 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { type Environment, ModelRefusal, type ModelSettings } from '@sluice/config';
+import { type Environment, StoredRefusal, type ModelSettings } from '@sluice/config';
 import { drainQueue } from '@sluice/operator';
 import { queueName } from '@sluice/queue';
 import { FatalError, pause } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { loadWithRedis, serviceFlags } from '../load-with-redis.ts';
 import { openOperator, type Operator } from '../queues/operator.ts';
+import { readMembers } from './read-members.ts';
 
 /** By when every process has heard of a removal and accepts nothing more, in milliseconds. */
 const everywhereMs = 2_500;
@@ -62,7 +61,7 @@ export async function changeModels(
         `${command === 'add' ? 'Added' : 'Changed'} '${id}', ${wordsOf(model)}. Every process follows within two seconds.`,
       );
   } catch (error) {
-    if (error instanceof ModelRefusal) throw new FatalError(error.message);
+    if (error instanceof StoredRefusal) throw new FatalError(error.message);
     throw error;
   }
 }
@@ -104,19 +103,10 @@ async function membersOf(
   const said = Object.entries(given).filter(
     ([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0),
   );
-  return { ...(typeof file === 'string' && (await readModel(file, cwd))), ...Object.fromEntries(said) };
-}
-
-async function readModel(file: string, cwd: string): Promise<object> {
-  try {
-    const value: unknown = JSON.parse(await readFile(resolve(cwd, file), 'utf8'));
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  } catch (error) {
-    throw new FatalError(
-      `--file: ${file} cannot be read as JSON: ${error instanceof Error ? error.message : 'no file'}`,
-    );
-  }
-  throw new FatalError(`--file: ${file} is not an object, as an entry of \`models\` in the settings file is`);
+  return {
+    ...(typeof file === 'string' && (await readMembers(file, { cwd, section: 'models' }))),
+    ...Object.fromEntries(said),
+  };
 }
 
 /** `none` takes the member away. */

@@ -16,7 +16,7 @@ Shows each model that clients may name: its routes in order of preference, wheth
 its queue, how many wait and run there, and how many may run at a time ('-' stands for as many as the workers have slots). A route is
 PROVIDER, or PROVIDER:NAME where the model has another name there. NAME shows one model; \`list NAME\` also one whose name is that of a command.
 
-add stores a model in Redis, beside those of the file, which win; its providers stand in the file. change replaces what is given.
+add stores a model in Redis, beside those of the file, which win; its routes may name providers of the file and stored ones (\`sluice providers\`). change replaces what is given.
 remove lets nothing new in, and serves what waits.
 
   --route PROVIDER[:MODEL]   where its requests go, in order of preference (may be repeated)
@@ -65,7 +65,7 @@ export async function runModels(
     if (name === undefined) console.error(`sluice: the stored model '${id}' is not offered: ${problem}`);
   }
   if (name !== undefined) return;
-  const asked = settings.providers.filter(isDiscovering);
+  const asked = models.providers.filter(isDiscovering);
   const lines = discoveryLines(asked, (id) => discovery.known(id), operator.now());
   if (lines.length > 0) console.log(`${rows.length > 0 ? '\n' : ''}${lines.join('\n')}`);
 }

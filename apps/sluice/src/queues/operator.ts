@@ -12,7 +12,8 @@ import {
   ModelStore,
   openModels,
   operatorRole,
-  StoredModelWatch,
+  ProviderChanges,
+  StoredWatch,
 } from '@sluice/wiring';
 
 /** The store and the queues as an operator reaches them: over Redis itself, whether an api runs or not. */
@@ -24,6 +25,7 @@ export interface Operator {
   /** Those of the settings, those that are stored, and those that upstreams list. */
   models: LiveModels;
   modelChanges: ModelChanges;
+  providerChanges: ProviderChanges;
   discovery: ModelDiscovery;
   /** Names of their queues, as the settings have them. */
   names: string[];
@@ -56,8 +58,12 @@ export async function openOperator(settings: ConnectedSettings): Promise<Operato
   const models = openModels(settings, queue);
   const connection = clients.commands;
   const discovery = new ModelDiscovery({ live: models, clock, connection, keyPrefix, logger });
-  const modelStore = new ModelStore({ connection, keyPrefix });
-  await new StoredModelWatch({ store: modelStore, live: models, logger }).look();
+  const stored = {
+    store: new ModelStore({ connection, keyPrefix }),
+    file: () => models.file,
+    timeouts: settings.timeouts,
+  };
+  await new StoredWatch({ store: stored.store, live: models, logger }).look();
   await discovery.look();
   const recorder = recorderOf({
     isOn: settings.console.statistics,
@@ -74,11 +80,8 @@ export async function openOperator(settings: ConnectedSettings): Promise<Operato
     store,
     queues: queue,
     models,
-    modelChanges: new ModelChanges({
-      store: modelStore,
-      file: () => models.file,
-      timeouts: settings.timeouts,
-    }),
+    modelChanges: new ModelChanges(stored),
+    providerChanges: new ProviderChanges(stored),
     discovery,
     names: [...new Set(models.models.map((model) => model.queue))],
     now: () => clock.now(),

@@ -1,4 +1,4 @@
-import { type DiscoveringProvider, serversOf } from '@sluice/config';
+import { type DiscoveringProvider, missingVariable, serversOf } from '@sluice/config';
 import { listModelsOf, type ModelList } from '@sluice/providers';
 import type { ListedModels } from '@sluice/wiring';
 
@@ -7,6 +7,12 @@ export async function askForModels(
   provider: DiscoveringProvider,
   signal: AbortSignal,
 ): Promise<ListedModels> {
+  const missing = missingVariable(provider);
+  if (missing !== undefined) {
+    return {
+      fault: `needs the environment variable ${missing}, which the worker that asks it does not have`,
+    };
+  }
   let last: ModelList = { kind: 'silent' };
   for (const { settings } of serversOf(provider)) {
     last = await listModelsOf(settings, signal);

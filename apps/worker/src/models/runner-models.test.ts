@@ -51,7 +51,7 @@ function setUp(started: Record<string, string>, { lacks = '' } = {}) {
     const next = settingsWith(to);
     await models.prepare(next);
     const still = Object.keys(removed).length > 0 ? settingsWith(removed).models : [];
-    models.take({ models: next.models, served: [...next.models, ...still] });
+    models.take({ ...next, served: [...next.models, ...still] });
   };
   return { models, change, closed };
 }
@@ -130,7 +130,7 @@ describe('the models of a runner', () => {
     const use = models.use('a');
     const second = settingsWith({ a: 'two.example' }, ', resolve: true');
     await models.prepare(second);
-    models.take({ models: second.models, served: second.models });
+    models.take({ ...second, served: second.models });
     answers.get('one.example')?.('10.0.0.1');
     answers.get('two.example')?.('10.0.0.2');
     await changed.wait();

@@ -20,6 +20,11 @@ export interface RunnerModelsOptions {
   onError: (error: unknown) => void;
 }
 
+/** The models and providers that `RunnerModels.take` puts into effect. */
+export interface TakenModels extends ModelsAndProviders {
+  served: readonly ModelSettings[];
+}
+
 /** The routes of a model for a response, which keeps them to its end. Servers behind a name may come and go. */
 export interface ModelUse {
   readonly routes: readonly ModelRoute[];
@@ -154,12 +159,18 @@ export class RunnerModels {
   }
 
   /**
-   * Puts the prepared upstreams and the routes of these models into effect. A removed model keeps the routes that it had.
+   * Puts these providers and the routes of these models into effect. An upstream that is neither prepared nor known is made here: a
+   * stored provider needs nothing of the machine. A removed model keeps the routes that it had.
    *
-   * @param served the models in effect, and the removed ones.
+   * @param next `served` are the models in effect, and the removed ones; `providers` are those that both need.
    */
-  take({ models, served }: { models: readonly ModelSettings[]; served: readonly ModelSettings[] }): void {
-    this.#byId = this.#prepared ?? this.#byId;
+  take({ models, served, providers }: TakenModels): void {
+    const byId = new Map<string, OpenProvider>();
+    for (const settings of providers) {
+      const open = this.#openFor(settings);
+      if (open) byId.set(settings.id, open);
+    }
+    this.#byId = byId;
     this.#prepared = undefined;
     const entries = this.#entriesOf(models);
     const removed = served.filter(({ id }) => !entries.has(id));
@@ -178,6 +189,18 @@ export class RunnerModels {
     await Promise.all([...this.#open].map((upstream) => upstream.close()));
     this.#open.clear();
     await Promise.all(this.#closing);
+  }
+
+  #openFor(settings: ProviderSettings): OpenProvider | undefined {
+    const text = textOf(settings);
+    const known = [this.#prepared, this.#byId].map((each) => each?.get(settings.id));
+    const found = known.find((each) => each?.text === text);
+    if (found) return found;
+    const provider = this.#options.createProvider?.(settings);
+    if (!provider) return undefined;
+    const upstream = this.#upstreamOf(settings, provider);
+    this.#open.add(upstream);
+    return { text, upstream };
   }
 
   #entriesOf(models: readonly ModelSettings[]): Map<string, Entries> {

@@ -1,4 +1,4 @@
-import type { OpenSettings, Settings, SettingsWatch } from '@sluice/config';
+import { missingVariable, type OpenSettings, type Settings, type SettingsWatch } from '@sluice/config';
 import type { QueueConsumer } from '@sluice/queue';
 import type { Logger } from '@sluice/runtime';
 import {
@@ -8,7 +8,7 @@ import {
   ModelDiscovery,
   ModelStore,
   openModels,
-  StoredModelWatch,
+  StoredWatch,
   type WorkerClients,
   type Wired,
 } from '@sluice/wiring';
@@ -43,10 +43,12 @@ export class WorkerModels {
   readonly #options: WorkerModelsOptions;
   readonly #live: LiveModels;
   readonly #discovery: ModelDiscovery;
-  readonly #stored: StoredModelWatch;
+  readonly #stored: StoredWatch;
   readonly #watch: SettingsWatch | undefined;
   #followers: ModelFollowers | undefined;
   #served: ServedQueues | undefined;
+  /** The variables that were said to be missing, by provider. */
+  #missing: ReadonlyMap<string, string> = new Map();
 
   constructor(options: WorkerModelsOptions) {
     const { settings, wired, askForModels: ask, watch, logger } = options;
@@ -56,7 +58,7 @@ export class WorkerModels {
     const connection = wired.clients.commands;
     this.#discovery = new ModelDiscovery({ ...wired, live: this.#live, connection, ask, logger });
     const store = new ModelStore({ connection, keyPrefix: wired.keyPrefix });
-    this.#stored = new StoredModelWatch({ store, live: this.#live, logger });
+    this.#stored = new StoredWatch({ store, live: this.#live, logger });
     this.#watch = watch?.({ apply: (changed) => this.#takeSettings(changed), log: logger });
     this.#live.onChange(() => this.#takeModels());
   }
@@ -109,8 +111,25 @@ export class WorkerModels {
   }
 
   #takeModels(): void {
+    this.#sayMissing();
     this.#followers?.runner.take(this.#live);
     this.#followers?.isolated.retire();
     this.#served?.change();
+  }
+
+  /** Says once which keys of stored providers this process lacks, and again when that changes. */
+  #sayMissing(): void {
+    const missing = new Map<string, string>();
+    for (const provider of this.#live.providers) {
+      const variable = missingVariable(provider);
+      if (variable === undefined) continue;
+      missing.set(provider.id, variable);
+      if (this.#missing.get(provider.id) === variable) continue;
+      this.#options.logger.error(
+        { provider: provider.id, variable },
+        'variable with the key of a stored provider not set, its calls fail here',
+      );
+    }
+    this.#missing = missing;
   }
 }

@@ -1,20 +1,24 @@
-import { type ProviderSettings, serversOf, type Settings } from '@sluice/config';
+import { missingVariable, type ProviderSettings, serversOf, type Settings } from '@sluice/config';
 import type { ModelRoute } from '../model-routes.ts';
 import { serverKey } from '../servers/server-pool.ts';
 import type { PressureSettings } from './route-pressure.ts';
 import type { SaturationSettings } from './saturation-watch.ts';
 
 /**
- * Reads the settings of each provider: the pressure by its id, the saturation by its id or by the keys of its servers. A
- * provider on this machine has none, because it refuses no call.
+ * Reads the settings of each provider: the pressure by its id, the saturation by its id or by the keys of its servers, and the variable
+ * with its key that this process lacks by its id. A provider on this machine has none, because it refuses no call.
  */
 export function pressureOf({ providers }: Pick<Settings, 'providers'>): {
   pressure: Map<string, PressureSettings>;
   saturation: Map<string, SaturationSettings>;
+  missing: Map<string, string>;
 } {
   const pressure = new Map<string, PressureSettings>();
   const saturation = new Map<string, SaturationSettings>();
+  const missing = new Map<string, string>();
   for (const provider of providers) {
+    const variable = missingVariable(provider);
+    if (variable !== undefined) missing.set(provider.id, variable);
     if (!('pressure' in provider)) continue;
     pressure.set(provider.id, provider.pressure);
     if ('saturation' in provider && provider.saturation) {
@@ -26,7 +30,7 @@ export function pressureOf({ providers }: Pick<Settings, 'providers'>): {
       }
     }
   }
-  return { pressure, saturation };
+  return { pressure, saturation, missing };
 }
 
 type Upstream = Extract<ProviderSettings, { baseUrl: string }>;

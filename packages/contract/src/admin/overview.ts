@@ -64,6 +64,8 @@ export const upstreamOverviewSchema = z.object({
   workers_open: count,
   workers: count,
   metrics_fault: z.string().nullable(),
+  /** The variable with its key that a worker lacks, whose calls fail; absent where none does. */
+  missing_variable: z.string().exactOptional(),
   models: z.array(upstreamModelSchema),
 });
 export type UpstreamOverview = z.output<typeof upstreamOverviewSchema>;
@@ -97,6 +99,7 @@ export const announcementSchema = z.discriminatedUnion('role', [
         server: upstreamServer,
         breaker: z.enum(['closed', 'half_open', 'open']),
         metrics_fault: z.string().nullable(),
+        missing_variable: z.string().exactOptional(),
         models: z.array(upstreamModelSchema),
       }),
     ),

@@ -1,4 +1,4 @@
-import { ModelRefusal, type ModelSettings } from '@sluice/config';
+import { StoredRefusal, type ModelSettings } from '@sluice/config';
 import { expect, it } from 'vitest';
 import { ModelActs, type ModelActsOptions } from './model-acts.ts';
 
@@ -19,7 +19,7 @@ it('a removal that is refused because others share the queue drains nothing, and
       change: unused,
       remove: (id, options) => {
         asked.push([id, options]);
-        return Promise.reject(new ModelRefusal('shared', [{ path: ['queue'], message: 'is shared' }]));
+        return Promise.reject(new StoredRefusal('shared', [{ path: ['queue'], message: 'is shared' }]));
       },
     },
     queue: { backlog: unused },

@@ -1,5 +1,4 @@
-import { formatPath, ModelRefusal, type ModelSettings, type Settings } from '@sluice/config';
-import { ServiceError } from '@sluice/contract';
+import type { ModelSettings, Settings } from '@sluice/config';
 import type {
   AdminModelList,
   ModelRemoval,
@@ -10,6 +9,7 @@ import type {
 import { queueName, type ResponseQueue } from '@sluice/queue';
 import type { Asker, Audit } from '../audit/audit.ts';
 import type { OperatorQueues } from '../queues/operator-queues.ts';
+import { orRefuse } from './or-refuse.ts';
 
 /** The models in effect in this process, and where each comes from. */
 export interface ModelsInEffect {
@@ -22,7 +22,7 @@ export interface ModelsInEffect {
   unusable: readonly { id: string; problem: string }[];
 }
 
-/** Changes stored models; rejects with a `ModelRefusal` for what makes no sense. */
+/** Changes stored models; rejects with a `StoredRefusal` for what makes no sense. */
 export interface ModelSteps {
   add: (wanted: Record<string, unknown>) => Promise<ModelSettings>;
   change: (id: string, members: Record<string, unknown>) => Promise<ModelSettings>;
@@ -106,19 +106,5 @@ export class ModelActs {
       },
       ({ routes }) => routes.map(({ provider }) => provider).join(', '),
     );
-  }
-}
-
-async function orRefuse<Result>(step: Promise<Result>): Promise<Result> {
-  try {
-    return await step;
-  } catch (error) {
-    if (!(error instanceof ModelRefusal)) throw error;
-    const [first] = error.problems;
-    const text = error.problems.map(({ path, message }) => `'${formatPath(path)}' ${message}`).join('; ');
-    const sentence = /[.?!]$/.test(text) ? text : `${text}.`;
-    throw new ServiceError(error.kind === 'unknown' ? 'not_found' : 'invalid_value', sentence, {
-      param: first && first.path.length > 0 ? formatPath(first.path) : 'id',
-    });
   }
 }

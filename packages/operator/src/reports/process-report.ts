@@ -60,6 +60,7 @@ function rowOf(
   { provider, server }: ReportedUpstream,
   ofWorkers: readonly ReportedUpstream[],
 ): UpstreamOverview {
+  const missing = ofWorkers.find((each) => each.missing_variable !== undefined)?.missing_variable;
   return {
     provider,
     ...(server !== undefined && { server }),
@@ -67,6 +68,7 @@ function rowOf(
     workers_open: ofWorkers.filter(({ breaker }) => breaker !== 'closed').length,
     workers: ofWorkers.length,
     metrics_fault: ofWorkers.find(({ metrics_fault: fault }) => fault !== null)?.metrics_fault ?? null,
+    ...(missing !== undefined && { missing_variable: missing }),
     models: [
       ...Map.groupBy(
         ofWorkers.flatMap(({ models }) => models),

@@ -18,7 +18,12 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
   });
 
   function made(
-    more: Partial<ProviderTimeouts> & { baseUrl?: string; address?: string; apiKey?: string } = {},
+    more: Partial<ProviderTimeouts> & {
+      baseUrl?: string;
+      address?: string;
+      apiKey?: string;
+      apiKeyVariable?: string;
+    } = {},
   ): Provider {
     const settings = {
       type: wire.type,
@@ -63,6 +68,16 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
       },
       body: { model: 'm', stream: true },
     });
+  });
+
+  it('is not called without the key that its variable should hold, and counts as one that refuses', async () => {
+    const error = await failure(made({ apiKeyVariable: 'UPSTREAM_UP' }));
+    expect(error).toMatchObject({
+      ...broken,
+      fault: 'refused',
+      message: expect.stringContaining('UPSTREAM_UP'),
+    });
+    expect(upstream.requests).toEqual([]);
   });
 
   it('keeps its connections for the next calls', async () => {

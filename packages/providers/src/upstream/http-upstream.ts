@@ -13,6 +13,8 @@ export interface HttpUpstreamSettings {
   address?: string | undefined;
   /** Sent as a bearer token, unless `headers` has an `authorization` of its own. */
   apiKey?: string | undefined;
+  /** The environment variable that `apiKey` is from. Where that is absent, each call fails. */
+  apiKeyVariable?: string | undefined;
   headers?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -65,6 +67,7 @@ export class HttpUpstream {
     traceparent,
   }: Pick<UpstreamCall, 'path' | 'body' | 'signal' | 'traceparent'>): Promise<unknown> {
     this.#checkOpen();
+    this.#checkKey();
     signal.throwIfAborted();
     const answer = new JsonAnswer({ providerId: this.#settings.id, timeouts: this.#timeouts, signal });
     const over = answer.over.finally(() => this.#running.delete(over));
@@ -76,6 +79,7 @@ export class HttpUpstream {
   /** Sends a request and returns its events. The caller has to release the stream. */
   open(call: UpstreamCall): EventStream {
     this.#checkOpen();
+    this.#checkKey();
     const stream = new EventStream({
       providerId: this.#settings.id,
       timeouts: this.#timeouts,
@@ -96,6 +100,17 @@ export class HttpUpstream {
     throw new ProviderError('upstream_error', `Provider '${this.#settings.id}' is closed.`, {
       disposition: 'retry',
     });
+  }
+
+  /** Counts as a refusal of the upstream, which would come: another route is called at once, and another worker may have the key. */
+  #checkKey(): void {
+    const { id, apiKey, apiKeyVariable } = this.#settings;
+    if (apiKeyVariable === undefined || apiKey !== undefined) return;
+    throw new ProviderError(
+      'upstream_error',
+      `Provider '${id}' needs the environment variable ${apiKeyVariable}, which this process does not have.`,
+      { disposition: 'retry', fault: 'refused' },
+    );
   }
 
   #dispatch(

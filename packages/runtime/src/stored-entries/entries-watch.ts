@@ -1,9 +1,13 @@
-import type { EntriesSnapshot, StoredEntries } from './stored-entries.ts';
+import type { EntriesSnapshot } from './stored-entries.ts';
 
-export interface EntriesWatchOptions {
-  store: Pick<StoredEntries, 'version' | 'read'>;
+/** Something with a version; see `EntriesSnapshot`. */
+type Versioned = Pick<EntriesSnapshot, 'version'>;
+
+export interface EntriesWatchOptions<Snapshot extends Versioned = EntriesSnapshot> {
+  /** `StoredEntries`, or several of them under one version. */
+  store: { version: () => Promise<string | undefined>; read: () => Promise<Snapshot> };
   /** Puts entries into effect. They count as seen once it has returned. */
-  apply: (snapshot: EntriesSnapshot) => void | Promise<void>;
+  apply: (snapshot: Snapshot) => void | Promise<void>;
   /** Told of each look that failed. What was applied last stays in effect. */
   onError: (error: unknown) => void;
   /** Pause between two looks, in milliseconds; two seconds by default. */
@@ -21,16 +25,16 @@ const defaultRetryMs = 500;
  * It needs no message that could be lost, so every process follows a change within the interval. While Redis does not
  * answer, nothing changes.
  */
-export class EntriesWatch {
-  readonly #options: EntriesWatchOptions;
-  #seen: Pick<EntriesSnapshot, 'version'> | undefined;
+export class EntriesWatch<Snapshot extends Versioned = EntriesSnapshot> {
+  readonly #options: EntriesWatchOptions<Snapshot>;
+  #seen: Versioned | undefined;
   #running: Promise<void> | undefined;
   /** The look that was asked for last. One at a time: an older one must not be applied behind a newer one. */
   #looking: Promise<void> = Promise.resolve();
   #isStopping = false;
   #wake = () => {};
 
-  constructor(options: EntriesWatchOptions) {
+  constructor(options: EntriesWatchOptions<Snapshot>) {
     this.#options = options;
   }
 

@@ -23,6 +23,8 @@ export interface EntriesChange {
   from: Pick<EntriesSnapshot, 'version'>;
   /** What to store, by id; at least one. An empty text takes the entry away. */
   entries: ReadonlyMap<string, string>;
+  /** Other entries that the change depends on, and the version that they had. If they have changed, nothing is changed. */
+  beside?: { entries: StoredEntries; version: string | undefined };
   /** The version that it makes. A call with the same one is the same change; by default it is a new one. */
   version?: string;
 }
@@ -39,7 +41,7 @@ const mostReadings = 20;
 const script = readFileSync(new URL('../../src/stored-entries/change-entries.lua', import.meta.url), 'utf8');
 
 /**
- * Entries of an operator in one Redis hash, which never expires, such as API keys and models. It knows ids and texts, and nothing of what
+ * Entries of an operator in one Redis hash, which never expires, such as API keys, models and providers. It knows ids and texts, and nothing of what
  * the texts say.
  *
  * Changes are optimistic: one that was made from entries that are no longer the same changes nothing, so two operators cannot
@@ -74,9 +76,11 @@ export class StoredEntries {
    *
    * @returns false, having changed nothing, when they have changed since they were read.
    */
-  async change({ from, entries, version = randomUUID() }: EntriesChange): Promise<boolean> {
+  async change({ from, entries, beside, version = randomUUID() }: EntriesChange): Promise<boolean> {
+    const keys = beside ? [this.#key, beside.entries.#key] : [this.#key];
+    const versions = [from.version ?? '', version, ...(beside ? [beside.version ?? ''] : [])];
     const written = [...entries].flat();
-    const reply = await this.#connection.eval(script, 1, this.#key, from.version ?? '', version, ...written);
+    const reply = await this.#connection.eval(script, keys.length, ...keys, ...versions, ...written);
     return reply === 1;
   }
 

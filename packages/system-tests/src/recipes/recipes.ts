@@ -170,9 +170,9 @@ export async function madeUp(access: StoreAccess, responseId: string): Promise<b
       },
       {
         file: `${config}/provider-schema.ts`,
-        find: "z.discriminatedUnion('type', [",
+        find: "const providerSchema = z.discriminatedUnion('type', [",
         replace:
-          "z.discriminatedUnion('type', [\n  z.strictObject({ type: z.literal('made-up'), id }).meta({ description: 'Made up.' }),",
+          "const providerSchema = z.discriminatedUnion('type', [\n  z.strictObject({ type: z.literal('made-up'), id }).meta({ description: 'Made up.' }),",
       },
       {
         file: 'apps/sluice/src/doctor/check-upstreams.ts',

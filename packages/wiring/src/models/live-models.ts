@@ -1,40 +1,21 @@
-import type { ModelSettings, ProviderSettings, Settings } from '@sluice/config';
-import { type QueueBacklog, queueName, type ResponseQueue } from '@sluice/queue';
-import { pause } from '@sluice/runtime';
-import {
-  acceptedForMs,
-  defaultKeepMs,
-  newlyRemoved,
-  type StoredModel,
-  type UnusableModel,
-  usableModels,
-} from './stored-models.ts';
+import type { ModelSettings, ProviderSettings, Settings, StoredProvider } from '@sluice/config';
+import { queueName, type ResponseQueue } from '@sluice/queue';
+import { RetiredModels, type RetiredModelsOptions } from './retired-models.ts';
+import { newlyRemoved, usableModels } from './stored-models.ts';
+import { removedProviders, usableProviders } from './stored-providers.ts';
+import type { ModelsAndProviders, StoredSettings, UnusableEntry } from './stored-settings.ts';
 import { type DiscoveredModels, uniteModels } from './unite-models.ts';
 
-/** The models of a service and the upstreams that their routes name. */
-export type ModelsAndProviders = Pick<Settings, 'models' | 'providers'>;
-
-export interface LiveModelsOptions {
+export interface LiveModelsOptions extends RetiredModelsOptions {
   /** What the process starts with. */
-  settings: ModelsAndProviders & Pick<Settings, 'timeouts'>;
-  /** Reads what is in a queue, by its encoded name. May reject while Redis is away. */
-  backlog: (name: string) => Promise<Pick<QueueBacklog, 'waiting' | 'active'>>;
-  /** For durations, in milliseconds; `performance.now` by default. */
-  now?: () => number;
-  /** How long a removed model and its queue are served at least, in milliseconds; five minutes by default. */
-  keepMs?: number;
-  /** How often the queues of removed models are looked at, in milliseconds. */
-  lookEveryMs?: number;
+  settings: ModelsAndProviders & Pick<Settings, 'timeouts' | 'upstreamKeys'>;
 }
 
-/** A removed model, as it was last. */
-interface Retired {
-  model: ModelSettings;
-  providers: readonly ProviderSettings[];
-  since: number;
+/** The stored models and providers that a process can use, and why it cannot use the others. */
+interface Usable {
+  models: ReturnType<typeof usableModels>;
+  providers: ReturnType<typeof usableProviders>;
 }
-
-const defaultLookEveryMs = 5_000;
 
 /**
  * The models and providers in effect in this process: those of the settings file, those that operators have stored and those that
@@ -43,31 +24,27 @@ const defaultLookEveryMs = 5_000;
  * A removed model is no longer among `models`, so that nothing new is accepted for it. It stays among `served`, with its last
  * settings, for at least five minutes and until its queue is empty: jobs may wait there, and another api may not have read the
  * file yet. A queue that no model has any more is kept in the same way. Of a model of the file this is known to the process alone: one
- * that starts with the new file knows nothing of a removed model. A stored model stays in Redis for a while after its removal.
+ * that starts with the new file knows nothing of a removed model. A stored model stays in Redis for a while after its removal, and so does
+ * a stored provider. A model of the file has routes to providers of the file alone, because the file is checked alone.
  *
  * A reader reads at each use and does not keep what it has read. The arrays themselves are never changed.
  */
 export class LiveModels {
   readonly #options: LiveModelsOptions;
-  readonly #now: () => number;
   readonly #listeners: (() => void)[] = [];
-  readonly #stopping = new AbortController();
-  readonly #retired = new Map<string, Retired>();
-  /** Queues that no model in effect has, and since when. */
-  readonly #retiredQueues = new Map<string, number>();
+  readonly #retired: RetiredModels;
   /** What the file says. */
   #file: ModelsAndProviders;
   #discovered: DiscoveredModels = new Map();
-  #stored: ReadonlyMap<string, StoredModel> = new Map();
-  #usable: ReturnType<typeof usableModels> = { models: [], unusable: [] };
+  #stored: StoredSettings = { models: new Map(), providers: new Map() };
+  #usable: Usable = { models: { models: [], unusable: [] }, providers: { providers: [], unusable: [] } };
   #current: ModelsAndProviders;
   #served: ModelSettings[];
   #servedIds: ReadonlySet<string>;
-  #looking: Promise<void> | undefined;
 
   constructor(options: LiveModelsOptions) {
     this.#options = options;
-    this.#now = options.now ?? (() => performance.now());
+    this.#retired = new RetiredModels(options);
     const { models, providers } = options.settings;
     this.#file = { models, providers };
     this.#current = this.#file;
@@ -97,7 +74,7 @@ export class LiveModels {
   /** The providers in effect, and those of removed models that are no longer among them. */
   get servedProviders(): ProviderSettings[] {
     const byId = new Map(this.providers.map((each) => [each.id, each]));
-    for (const each of [...this.#retired.values()].flatMap(({ providers }) => providers)) {
+    for (const each of this.#retired.providers) {
       if (!byId.has(each.id)) byId.set(each.id, each);
     }
     return [...byId.values()];
@@ -105,7 +82,7 @@ export class LiveModels {
 
   /** The encoded names of the queues of all served models, and of those that models have left. */
   get queueNames(): string[] {
-    return [...new Set([...queuesOf(this.served), ...this.#retiredQueues.keys()].map(queueName))];
+    return [...new Set([...this.served.map(({ queue }) => queue), ...this.#retired.queues].map(queueName))];
   }
 
   /** Calls the listener after each change, in the order in which listeners came. */
@@ -131,33 +108,43 @@ export class LiveModels {
   /** Where a model in effect comes from. */
   originOf(id: string): 'file' | 'stored' | 'discovered' {
     if (this.#file.models.some((model) => model.id === id)) return 'file';
-    return this.#usable.models.some((model) => model.id === id) ? 'stored' : 'discovered';
+    return this.#usable.models.models.some((model) => model.id === id) ? 'stored' : 'discovered';
   }
 
   /** The stored models that are not offered. */
-  get unusable(): readonly UnusableModel[] {
-    return this.#usable.unusable;
+  get unusable(): readonly UnusableEntry[] {
+    return this.#usable.models.unusable;
   }
 
-  /** Offers these stored models and no others, and serves those that were removed for as long as any removed model. */
-  takeStored(stored: ReadonlyMap<string, StoredModel>): void {
+  /** The stored providers that are not in effect. */
+  get unusableProviders(): readonly UnusableEntry[] {
+    return this.#usable.providers.unusable;
+  }
+
+  /** The members of a provider in effect that an operator has stored; undefined for one of the file. */
+  storedProvider(id: string): StoredProvider | undefined {
+    const isOfFile = this.#file.providers.some((provider) => provider.id === id);
+    const entry = isOfFile ? undefined : this.#stored.providers.get(id);
+    return entry?.removedAt === undefined ? entry?.value : undefined;
+  }
+
+  /**
+   * Puts these stored models and providers into effect and no others, and serves models that were removed for as long as any removed
+   * model. A kind that is absent stays as it is known.
+   */
+  takeStored(stored: Partial<StoredSettings>): void {
     const before = this.#stored;
-    this.#stored = stored;
+    this.#stored = { ...before, ...stored };
     this.#unite();
-    const fresh = newlyRemoved(stored, before).filter(
+    const fresh = newlyRemoved(this.#stored.models, before.models).filter(
       ({ id }) => !this.models.some((each) => each.id === id),
     );
     if (fresh.length === 0) return;
-    const since = this.#now();
-    const queues = queuesOf(this.models);
-    for (const model of fresh) {
-      const routed = new Set(model.routes.map(({ provider }) => provider));
-      const providers = this.providers.filter(({ id }) => routed.has(id));
-      // Without its upstream nobody can serve it.
-      if (providers.length !== routed.size) continue;
-      this.#retired.set(model.id, { model, providers, since });
-      if (!queues.has(model.queue)) this.#retiredQueues.set(model.queue, since);
-    }
+    const { upstreamKeys } = this.#options.settings;
+    const ids = new Set(this.providers.map(({ id }) => id));
+    const removed = removedProviders(this.#stored.providers, upstreamKeys).filter(({ id }) => !ids.has(id));
+    const providers = [...this.providers, ...removed];
+    for (const model of fresh) this.#retired.add(model, providers, this.#current);
     this.#tell();
   }
 
@@ -178,79 +165,36 @@ export class LiveModels {
 
   #unite(): void {
     const before = this.#current;
-    const { providers } = this.#file;
-    this.#usable = usableModels(this.#stored, this.#file);
-    const named = { providers, models: [...this.#file.models, ...this.#usable.models] };
-    const models = uniteModels(named, this.#discovered);
+    const { models: ofFile, providers: filed } = this.#file;
+    const { upstreamKeys } = this.#options.settings;
+    const stored = usableProviders(this.#stored.providers, this.#file, upstreamKeys);
+    const providers = [...filed, ...stored.providers];
+    const usable = usableModels(this.#stored.models, { models: ofFile, providers });
+    this.#usable = { models: usable, providers: stored };
+    const models = uniteModels({ providers, models: [...ofFile, ...usable.models] }, this.#discovered);
     this.#current = { models, providers };
-    const ids = idsOf(models);
-    const queues = queuesOf(models);
-    const since = this.#now();
-    for (const model of before.models) {
-      if (ids.has(model.id)) continue;
-      const routed = new Set(model.routes.map(({ provider }) => provider));
-      const used = before.providers.filter(({ id }) => routed.has(id));
-      this.#retired.set(model.id, { model, providers: used, since });
-    }
-    for (const id of ids) this.#retired.delete(id);
-    for (const queue of queuesOf(before.models))
-      if (!queues.has(queue)) this.#retiredQueues.set(queue, since);
-    for (const queue of queues) this.#retiredQueues.delete(queue);
+    this.#retired.follow(before, this.#current);
     this.#tell();
   }
 
   /** Begins to look at the queues of removed models. */
   start(): void {
-    this.#looking ??= this.#lookOften();
+    this.#retired.start(() => this.#tell());
   }
 
   /** May be called twice, or without a start. */
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#looking;
+  stop(): Promise<void> {
+    return this.#retired.stop();
   }
 
-  /** Forgets removed models whose time is up. Never rejects; a queue that cannot be read counts as not empty. */
+  /** Forgets removed models whose time is up. Never rejects. */
   async look(): Promise<void> {
-    const gone: (() => void)[] = [];
-    for (const [id, retired] of this.#retired) {
-      if (await this.#isOver(retired.model.queue, retired.since)) {
-        gone.push(() => this.#retired.get(id) === retired && this.#retired.delete(id));
-      }
-    }
-    for (const [queue, since] of this.#retiredQueues) {
-      if (await this.#isOver(queue, since)) {
-        gone.push(() => this.#retiredQueues.get(queue) === since && this.#retiredQueues.delete(queue));
-      }
-    }
-    if (gone.length === 0) return;
-    for (const forget of gone) forget();
-    this.#tell();
-  }
-
-  async #isOver(queue: string, since: number): Promise<boolean> {
-    const { keepMs = defaultKeepMs, backlog, settings } = this.#options;
-    const keptMs = this.#now() - since;
-    if (keptMs < keepMs) return false;
-    // A queue that other models share may never be empty. Whatever was accepted for the removed one has ended by then.
-    if (keptMs > acceptedForMs(settings.timeouts, keepMs)) return true;
-    return backlog(queueName(queue)).then(
-      ({ waiting, active }) => waiting + active === 0,
-      () => false,
-    );
-  }
-
-  async #lookOften(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      await pause(this.#options.lookEveryMs ?? defaultLookEveryMs, signal);
-      if (!signal.aborted) await this.look();
-    }
+    if (await this.#retired.look()) this.#tell();
   }
 
   #tell(): void {
     const concurrencies = new Map(this.models.map(({ queue, concurrency }) => [queue, concurrency]));
-    const retired = [...this.#retired.values()].map(({ model: { concurrency: own, ...model } }) => {
+    const retired = this.#retired.models.map(({ concurrency: own, ...model }) => {
       const concurrency = concurrencies.has(model.queue) ? concurrencies.get(model.queue) : own;
       return { ...model, ...(concurrency !== undefined && { concurrency }) };
     });
@@ -272,10 +216,6 @@ export function openModels(
 
 function idsOf(models: readonly ModelSettings[]): Set<string> {
   return new Set(models.map(({ id }) => id));
-}
-
-function queuesOf(models: readonly ModelSettings[]): Set<string> {
-  return new Set(models.map(({ queue }) => queue));
 }
 
 function viewOf<Given extends Settings>(

@@ -1,37 +1,8 @@
 import type { ModelSettings } from '@sluice/config';
-import type { EntriesChange, EntriesSnapshot } from '@sluice/runtime';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ModelsAndProviders } from './live-models.ts';
 import { ModelChanges } from './model-changes.ts';
-import { parseStoredModels } from './stored-models.ts';
-
-/** A store in memory, which can be changed by somebody else between a read and a change. */
-class FakeStore {
-  entries = new Map<string, string>();
-  version: string | undefined;
-  clock = 1_000;
-  beforeChange: (() => void) | undefined;
-
-  read(): Promise<EntriesSnapshot> {
-    return Promise.resolve({ version: this.version, entries: new Map(this.entries) });
-  }
-
-  change({ from, entries, version = 'v' }: EntriesChange): Promise<boolean> {
-    this.beforeChange?.();
-    this.beforeChange = undefined;
-    if (from.version !== this.version) return Promise.resolve(false);
-    this.version = version;
-    for (const [id, text] of entries) {
-      if (text === '') this.entries.delete(id);
-      else this.entries.set(id, text);
-    }
-    return Promise.resolve(true);
-  }
-
-  now(): Promise<number> {
-    return Promise.resolve(this.clock);
-  }
-}
+import { FakeModelStore } from '../../test/fake-model-store.ts';
+import { type ModelsAndProviders, parseStored } from './stored-settings.ts';
 
 const ofFile: ModelSettings = {
   id: 'filed',
@@ -46,11 +17,11 @@ const fileOf = (): ModelsAndProviders => ({
   ],
 });
 let file: ModelsAndProviders;
-let store: FakeStore;
+let store: FakeModelStore;
 let changes: ModelChanges;
 
 beforeEach(() => {
-  store = new FakeStore();
+  store = new FakeModelStore();
   file = fileOf();
   changes = new ModelChanges({
     store,
@@ -60,7 +31,7 @@ beforeEach(() => {
 });
 
 const routes = [{ provider: 'one' }];
-const stored = () => parseStoredModels(store);
+const stored = () => parseStored('models', store.hashes.models);
 
 describe('a change of stored models', () => {
   it('adds one, changes what is given, and takes away what is null', async () => {
@@ -72,13 +43,13 @@ describe('a change of stored models', () => {
       contextTokens: 200,
       routes: [{ provider: 'one', model: 'a' }],
     });
-    expect(stored().get('a')?.model).toEqual(changed);
+    expect(stored().get('a')?.value).toEqual(changed);
   });
 
   it('keeps a removed model for those who still serve it, and forgets it after a week', async () => {
     await changes.add({ id: 'a', routes });
     await changes.remove('a');
-    expect(stored().get('a')).toMatchObject({ model: { id: 'a' }, removedAt: 1_000 });
+    expect(stored().get('a')).toMatchObject({ value: { id: 'a' }, removedAt: 1_000 });
     await expect(changes.remove('a')).rejects.toMatchObject({ kind: 'unknown' });
     store.clock += 8 * 86_400_000;
     await changes.add({ id: 'b', routes });
@@ -94,8 +65,7 @@ describe('a change of stored models', () => {
 
   it('loses none that somebody else makes meanwhile', async () => {
     store.beforeChange = () => {
-      store.version = 'other';
-      store.entries.set('b', JSON.stringify({ model: { ...ofFile, id: 'b' }, changedAt: 1 }));
+      store.put('models', { ...ofFile, id: 'b' });
     };
     await changes.add({ id: 'a', routes });
     expect([...stored().keys()].toSorted()).toEqual(['a', 'b']);
@@ -112,11 +82,11 @@ describe('a change of stored models', () => {
     [{ id: 'a', routes, contextTokens: 10, maxOutputTokens: 11 }, 'invalid', 'maxOutputTokens'],
   ] as const)('refuses %j, and changes nothing', async (wanted, kind, path) => {
     const refusal = await changes.add(wanted).catch((error: unknown) => error);
-    expect(refusal).toMatchObject({ name: 'ModelRefusal', kind });
+    expect(refusal).toMatchObject({ name: 'StoredRefusal', kind });
     expect(
       (refusal as { problems: { path: PropertyKey[] }[] }).problems.map((each) => each.path.join('.')),
     ).toContain(path);
-    expect(store.entries.size).toBe(0);
+    expect(store.hashes.models.entries.size).toBe(0);
   });
 
   it('refuses another id, and one that is stored already', async () => {
@@ -146,7 +116,7 @@ describe('a change of stored models', () => {
 
   it('refuses the name of the field that holds the version', async () => {
     await expect(changes.add({ id: 'version', routes })).rejects.toMatchObject({ kind: 'invalid' });
-    expect(store.version).toBeUndefined();
+    expect(store.hashes.models.version).toBeUndefined();
   });
 
   it('changes a member though the file has changed the concurrency of the queue since', async () => {

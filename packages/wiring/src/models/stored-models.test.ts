@@ -1,7 +1,8 @@
 import type { ModelSettings, ProviderSettings } from '@sluice/config';
 import { describe, expect, it } from 'vitest';
 import { LiveModels } from './live-models.ts';
-import { parseStoredModels, type StoredModel, usableModels } from './stored-models.ts';
+import { usableModels } from './stored-models.ts';
+import { parseStored, type StoredEntry } from './stored-settings.ts';
 
 const providers: ProviderSettings[] = [
   { id: 'one', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0, seed: 0, reasoning: false },
@@ -14,7 +15,9 @@ const model = (id: string, more: Partial<ModelSettings> = {}): ModelSettings => 
   ...more,
 });
 const storedOf = (...models: ModelSettings[]) =>
-  new Map(models.map((each): [string, StoredModel] => [each.id, { model: each, changedAt: 1 }]));
+  new Map(
+    models.map((each): [string, StoredEntry<ModelSettings>] => [each.id, { value: each, changedAt: 1 }]),
+  );
 const idsOf = (models: readonly ModelSettings[]) => models.map(({ id }) => id);
 
 describe('stored models', () => {
@@ -50,7 +53,7 @@ describe('stored models', () => {
       ['c', '{"model":null}'],
       ['d', good],
     ]);
-    expect([...parseStoredModels({ entries }).keys()]).toEqual(['a']);
+    expect([...parseStored('models', { entries }).keys()]).toEqual(['a']);
   });
 });
 
@@ -68,12 +71,12 @@ describe('live models', () => {
 
   it('serve a stored model that was removed, also in a process that starts behind that', () => {
     const running = aLive();
-    running.takeStored(storedOf(model('b')));
+    running.takeStored({ models: storedOf(model('b')) });
     expect([idsOf(running.models), running.originOf('b')]).toEqual([['a', 'b'], 'stored']);
-    const removed = new Map([['b', { model: model('b'), changedAt: 2, removedAt: 2 }]]);
-    running.takeStored(removed);
+    const removed = new Map([['b', { value: model('b'), changedAt: 2, removedAt: 2 }]]);
+    running.takeStored({ models: removed });
     const started = aLive();
-    started.takeStored(removed);
+    started.takeStored({ models: removed });
     for (const live of [running, started]) {
       expect(idsOf(live.models)).toEqual(['a']);
       expect(live.serves('b')).toBe(true);
@@ -83,27 +86,27 @@ describe('live models', () => {
 
   it('serve a model that was added and removed again between two looks', () => {
     const live = aLive();
-    const removed = { model: model('b', { queue: 'old' }), changedAt: 2, removedAt: 2 };
-    const active: StoredModel = { model: model('c'), changedAt: 2 };
-    live.takeStored(
-      new Map([
+    const removed = { value: model('b', { queue: 'old' }), changedAt: 2, removedAt: 2 };
+    const active: StoredEntry<ModelSettings> = { value: model('c'), changedAt: 2 };
+    live.takeStored({
+      models: new Map([
         ['b', removed],
         ['c', active],
       ]),
-    );
-    live.takeStored(
-      new Map([
-        ['b', { ...removed, model: model('b', { queue: 'new' }), removedAt: 3 }],
+    });
+    live.takeStored({
+      models: new Map([
+        ['b', { ...removed, value: model('b', { queue: 'new' }), removedAt: 3 }],
         ['c', active],
       ]),
-    );
+    });
     expect(live.served.find(({ id }) => id === 'b')).toMatchObject({ queue: 'new' });
     expect(live.queueNames).toEqual(expect.arrayContaining(['new', 'old']));
   });
 
   it('let a change of the file take a stored model away, and give it back', () => {
     const live = aLive();
-    live.takeStored(storedOf(model('b')));
+    live.takeStored({ models: storedOf(model('b')) });
     live.replace({
       models: [model('a', { routes: [{ provider: 'two', model: 'a' }] })],
       providers: providers.slice(1),

@@ -7,6 +7,7 @@ import { retryResponse } from './routes/retry-response.ts';
 import { startAct } from './routes/start-act.ts';
 import { changeTenantLimits, createApiKey, revokeApiKey } from './routes/steer-keys.ts';
 import { addModel, changeModel, removeModel } from './routes/steer-models.ts';
+import { addProvider, changeProvider, removeProvider } from './routes/steer-providers.ts';
 import { sendDelivery } from './routes/steer-deliveries.ts';
 import { drainQueue, pauseQueue, resumeQueue } from './routes/steer-queue.ts';
 import { tailEvents } from './routes/tail-events.ts';
@@ -30,6 +31,9 @@ export const actingRoutes: readonly AdminRoute[] = [
   addModel,
   changeModel,
   removeModel,
+  addProvider,
+  changeProvider,
+  removeProvider,
   sendDelivery,
   listAudit,
 ];

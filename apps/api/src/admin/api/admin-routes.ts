@@ -11,6 +11,7 @@ import { listTenants } from './routes/list-tenants.ts';
 import { readHistory } from './routes/read-history.ts';
 import { readOverview } from './routes/read-overview.ts';
 import { listAllModels } from './routes/steer-models.ts';
+import { listAllProviders } from './routes/steer-providers.ts';
 import { listDeliveries } from './routes/steer-deliveries.ts';
 import { readCosts } from './routes/read-costs.ts';
 import { readUsage } from './routes/read-usage.ts';
@@ -30,6 +31,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   listTenants,
   listKeys,
   listAllModels,
+  listAllProviders,
   readUsage,
   readCosts,
   listDeliveries,

@@ -47,6 +47,9 @@ const phrases: Readonly<Record<string, string>> = {
   'model.add': 'Add a model',
   'model.change': 'Change a model',
   'model.remove': 'Remove a model',
+  'provider.add': 'Add a provider',
+  'provider.change': 'Change a provider',
+  'provider.remove': 'Remove a provider',
   'delivery.send': 'Send a webhook again',
   'token.refused': 'Send a wrong action token',
 };

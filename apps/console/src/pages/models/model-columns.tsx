@@ -1,10 +1,10 @@
-import { Button, Group } from '@mantine/core';
 import type { ModelRow } from '@sluice/contract/admin';
 import { Link } from '@tanstack/react-router';
 import cellLink from '../../components/cell-link.module.css';
 import type { Column } from '../../components/data-table.tsx';
 import { ToneBadge } from '../../components/tone-badge.tsx';
 import { formatCount } from '../../format/numbers.ts';
+import { RowActs } from './row-acts.tsx';
 
 const origins: Record<ModelRow['origin'], string> = {
   file: 'settings file',
@@ -81,30 +81,9 @@ export function modelColumns({ onChange, onRemove }: ModelActions): readonly Col
       width: '11rem',
       align: 'end',
       cell: (model) =>
-        model.origin === 'stored' && <Acts model={model} onChange={onChange} onRemove={onRemove} />,
+        model.origin === 'stored' && (
+          <RowActs name={model.id} onChange={() => onChange(model)} onRemove={() => onRemove(model)} />
+        ),
     },
   ];
-}
-
-function Acts({ model, onChange, onRemove }: ModelActions & { model: ModelRow }) {
-  return (
-    <Group gap="xs" wrap="nowrap" justify="flex-end">
-      <Button
-        variant="default"
-        size="compact-sm"
-        aria-label={`Change ${model.id}`}
-        onClick={() => onChange(model)}
-      >
-        Change
-      </Button>
-      <Button
-        variant="default"
-        size="compact-sm"
-        aria-label={`Remove ${model.id}`}
-        onClick={() => onRemove(model)}
-      >
-        Remove
-      </Button>
-    </Group>
-  );
 }

@@ -119,9 +119,7 @@ function EditModel({ asked, providers, onClose }: ModelDialogProps & { asked: Mo
 }
 
 function providersText(providers: readonly string[]): string {
-  return providers.length === 0
-    ? 'The settings file names no provider.'
-    : `The settings file has ${providers.join(', ')}.`;
+  return providers.length === 0 ? 'There is no provider.' : `The providers are ${providers.join(', ')}.`;
 }
 
 function problemOf(error: unknown): { text: string; field: ModelField | undefined } | undefined {

@@ -1,8 +1,8 @@
-import { Button } from '@mantine/core';
+import { Button, Group } from '@mantine/core';
 import type { AdminModelList, ModelRow } from '@sluice/contract/admin';
 import { IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { adminQuery } from '../../api/query-client.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
@@ -17,18 +17,20 @@ import { formatCount } from '../../format/numbers.ts';
 import { modelColumns } from './model-columns.tsx';
 import { ModelDialog } from './model-dialog.tsx';
 import classes from './models.module.css';
+import { ProvidersSection } from './providers-section.tsx';
 import { RemoveModelDialog } from './remove-model-dialog.tsx';
 
 const filterKeys = ['q'] as const;
 const refreshMs = 2_000;
 
-/** Every model that clients may name: those of the settings file and of upstreams, and stored ones, which can be changed here. */
+/** Every model that clients may name: those of the settings file and of upstreams, and stored ones, which can be changed here. Providers are below. */
 export function ModelsPage() {
   const query = useQuery({ ...adminQuery<AdminModelList>('/models'), refetchInterval: refreshMs });
   const filters = useFilters(filterKeys);
   const unlocked = useUnlocked();
   const [editing, setEditing] = useState<ModelRow | 'new'>();
   const [removing, setRemoving] = useState<ModelRow>();
+  const [isAddingProvider, setIsAddingProvider] = useState(false);
   const columns = modelColumns({
     onChange: (model) => unlocked(() => setEditing(model)),
     onRemove: (model) => unlocked(() => setRemoving(model)),
@@ -42,8 +44,19 @@ export function ModelsPage() {
     <>
       <PageHeader
         title="Models"
-        description="What clients may name, and where it goes. Providers stand in the settings file."
-        actions={add}
+        description="What clients may name, and where it goes."
+        actions={
+          <Group gap="xs">
+            <Button
+              variant="default"
+              leftSection={<IconPlus size={16} />}
+              onClick={() => unlocked(() => setIsAddingProvider(true))}
+            >
+              Add a provider
+            </Button>
+            {add}
+          </Group>
+        }
       />
       <QueryView query={query}>
         {({ data, unusable }) => {
@@ -72,23 +85,14 @@ export function ModelsPage() {
                   columns={columns}
                   rows={found}
                   rowKey={({ id }) => id}
-                  empty={
-                    data.length === 0 ? (
-                      <EmptyState title="There are no models" action={add}>
-                        The settings file names none, and no upstream has listed any.
-                      </EmptyState>
-                    ) : (
-                      <EmptyState title="No model matches">
-                        Search for another name, or clear the search.
-                      </EmptyState>
-                    )
-                  }
+                  empty={<NoModels isEmpty={data.length === 0} add={add} />}
                 />
               </Panel>
             </>
           );
         }}
       </QueryView>
+      <ProvidersSection isAdding={isAddingProvider} onAdded={() => setIsAddingProvider(false)} />
       <ModelDialog
         asked={editing}
         providers={query.data?.providers ?? []}
@@ -96,6 +100,16 @@ export function ModelsPage() {
       />
       <RemoveModelDialog shown={removing} onClose={() => setRemoving(undefined)} />
     </>
+  );
+}
+
+function NoModels({ isEmpty, add }: { isEmpty: boolean; add: ReactNode }) {
+  return isEmpty ? (
+    <EmptyState title="There are no models" action={add}>
+      The settings file names none, and no upstream has listed any.
+    </EmptyState>
+  ) : (
+    <EmptyState title="No model matches">Search for another name, or clear the search.</EmptyState>
   );
 }
 

@@ -35,6 +35,7 @@ export function UpstreamsPanel({ overview: { upstreams } }: { overview: Overview
 
 function Upstream({ upstream }: { upstream: UpstreamOverview }) {
   const { provider, server, breaker, workers_open: open, workers, metrics_fault: fault, models } = upstream;
+  const { missing_variable: variable } = upstream;
   const [tone, word, meaning] = breakers[breaker];
   return (
     <li className={classes['upstream']}>
@@ -55,6 +56,9 @@ function Upstream({ upstream }: { upstream: UpstreamOverview }) {
           <UpstreamModel key={model.model} {...model} />
         ))}
       </ul>
+      {variable !== undefined && (
+        <p className={classes['fault']}>A worker lacks the variable {variable}, so its calls fail there</p>
+      )}
       {fault !== null && <p className={classes['fault']}>{fault}</p>}
     </li>
   );

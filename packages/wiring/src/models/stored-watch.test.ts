@@ -1,16 +1,15 @@
 import type { ModelSettings } from '@sluice/config';
-import { createLogger, type EntriesSnapshot } from '@sluice/runtime';
+import { createLogger } from '@sluice/runtime';
 import { expect, it } from 'vitest';
 import { LiveModels } from './live-models.ts';
-import { StoredModelWatch } from './stored-model-watch.ts';
+import type { StoredSnapshot } from './stored-settings.ts';
+import { StoredWatch } from './stored-watch.ts';
 
 const model = (id: string): ModelSettings => ({ id, queue: id, routes: [{ provider: 'one', model: id }] });
 
-function snapshotOf(version: string | undefined, ...models: ModelSettings[]): EntriesSnapshot {
-  return {
-    version,
-    entries: new Map(models.map((each) => [each.id, JSON.stringify({ model: each, changedAt: 1 })])),
-  };
+function snapshotOf(version: string | undefined, ...models: ModelSettings[]): StoredSnapshot {
+  const entries = new Map(models.map((each) => [each.id, JSON.stringify({ model: each, changedAt: 1 })]));
+  return { version, models: { version, entries }, providers: { version: undefined, entries: new Map() } };
 }
 
 function aWatch() {
@@ -24,15 +23,15 @@ function aWatch() {
     },
     backlog: () => Promise.resolve({ waiting: 0, active: 0 }),
   });
-  let now: EntriesSnapshot | Error = snapshotOf(undefined);
+  let now: StoredSnapshot | Error = snapshotOf(undefined);
   const answer = () => (now instanceof Error ? Promise.reject(now) : Promise.resolve(now));
   const store = { read: answer, version: async () => (await answer()).version };
-  const watch = new StoredModelWatch({
+  const watch = new StoredWatch({
     store,
     live,
     logger: createLogger({ name: 'test', level: 'silent' }),
   });
-  const offeredWith = async (next: EntriesSnapshot | Error) => {
+  const offeredWith = async (next: StoredSnapshot | Error) => {
     now = next;
     await watch.look().catch(() => undefined);
     return live.models.map(({ id }) => id);

@@ -1,0 +1,140 @@
+import type { ModelSettings, ProviderSettings, Settings } from '@sluice/config';
+import { type QueueBacklog, queueName } from '@sluice/queue';
+import { pause } from '@sluice/runtime';
+import { acceptedForMs, defaultKeepMs, type ModelsAndProviders } from './stored-settings.ts';
+
+export interface RetiredModelsOptions {
+  settings: Pick<Settings, 'timeouts'>;
+  /** Reads what is in a queue, by its encoded name. May reject while Redis is away. */
+  backlog: (name: string) => Promise<Pick<QueueBacklog, 'waiting' | 'active'>>;
+  /** For durations, in milliseconds; `performance.now` by default. */
+  now?: () => number;
+  /** How long a removed model and its queue are served at least, in milliseconds; five minutes by default. */
+  keepMs?: number;
+  /** How often the queues of removed models are looked at, in milliseconds. */
+  lookEveryMs?: number;
+}
+
+/** A removed model, as it was last, with the providers of its routes. */
+interface Retired {
+  model: ModelSettings;
+  providers: readonly ProviderSettings[];
+  since: number;
+}
+
+const defaultLookEveryMs = 5_000;
+
+/**
+ * Models that were removed and are still served, and queues that no model has any more: for `keepMs` at least, and until the queue is
+ * empty.
+ */
+export class RetiredModels {
+  readonly #options: RetiredModelsOptions;
+  readonly #now: () => number;
+  readonly #stopping = new AbortController();
+  readonly #models = new Map<string, Retired>();
+  /** Queues that no model in effect has, and since when. */
+  readonly #queues = new Map<string, number>();
+  #looking: Promise<void> | undefined;
+
+  constructor(options: RetiredModelsOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  get models(): ModelSettings[] {
+    return [...this.#models.values()].map(({ model }) => model);
+  }
+
+  /** Those of the routes of removed models. */
+  get providers(): ProviderSettings[] {
+    return [...this.#models.values()].flatMap(({ providers }) => providers);
+  }
+
+  /** Not encoded. */
+  get queues(): string[] {
+    return [...this.#queues.keys()];
+  }
+
+  /** Retires models and queues that are no longer in effect. Those that are in effect again are no longer retired. */
+  follow(before: ModelsAndProviders, { models }: Pick<ModelsAndProviders, 'models'>): void {
+    const ids = new Set(models.map(({ id }) => id));
+    const queues = new Set(models.map(({ queue }) => queue));
+    const since = this.#now();
+    for (const model of before.models) {
+      if (!ids.has(model.id)) {
+        this.#models.set(model.id, { model, providers: routedTo(model, before.providers), since });
+      }
+      if (!queues.has(model.queue)) this.#queues.set(model.queue, since);
+    }
+    for (const id of ids) this.#models.delete(id);
+    for (const queue of queues) this.#queues.delete(queue);
+  }
+
+  /** Retires a model that was never in effect here. Without its providers nobody can serve it, and it is left alone. */
+  add(
+    model: ModelSettings,
+    providers: readonly ProviderSettings[],
+    inEffect: Pick<ModelsAndProviders, 'models'>,
+  ): void {
+    const routed = new Set(model.routes.map(({ provider }) => provider));
+    const own = routedTo(model, providers);
+    if (own.length !== routed.size) return;
+    const since = this.#now();
+    this.#models.set(model.id, { model, providers: own, since });
+    if (!inEffect.models.some(({ queue }) => queue === model.queue)) this.#queues.set(model.queue, since);
+  }
+
+  /** Begins to look at the queues, and tells when something was forgotten. */
+  start(onForgotten: () => void): void {
+    this.#looking ??= this.#lookOften(onForgotten);
+  }
+
+  /** May be called twice, or without a start. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#looking;
+  }
+
+  /** Forgets models and queues whose time is up, and returns whether there was any. Never rejects; a queue that cannot be read counts as not empty. */
+  async look(): Promise<boolean> {
+    const gone: (() => void)[] = [];
+    for (const [id, retired] of this.#models) {
+      if (await this.#isOver(retired.model.queue, retired.since)) {
+        gone.push(() => this.#models.get(id) === retired && this.#models.delete(id));
+      }
+    }
+    for (const [queue, since] of this.#queues) {
+      if (await this.#isOver(queue, since)) {
+        gone.push(() => this.#queues.get(queue) === since && this.#queues.delete(queue));
+      }
+    }
+    for (const forget of gone) forget();
+    return gone.length > 0;
+  }
+
+  async #isOver(queue: string, since: number): Promise<boolean> {
+    const { keepMs = defaultKeepMs, backlog, settings } = this.#options;
+    const keptMs = this.#now() - since;
+    if (keptMs < keepMs) return false;
+    // A queue that other models share may never be empty. Whatever was accepted for the removed one has ended by then.
+    if (keptMs > acceptedForMs(settings.timeouts, keepMs)) return true;
+    return backlog(queueName(queue)).then(
+      ({ waiting, active }) => waiting + active === 0,
+      () => false,
+    );
+  }
+
+  async #lookOften(onForgotten: () => void): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      await pause(this.#options.lookEveryMs ?? defaultLookEveryMs, signal);
+      if (!signal.aborted && (await this.look())) onForgotten();
+    }
+  }
+}
+
+function routedTo({ routes }: ModelSettings, providers: readonly ProviderSettings[]): ProviderSettings[] {
+  const routed = new Set(routes.map(({ provider }) => provider));
+  return providers.filter(({ id }) => routed.has(id));
+}
