@@ -29,16 +29,7 @@ export function checkMediaUrls(
 }
 
 function refusesUrl(upstream: ProviderSettings | undefined, kind: keyof MediaUrls): boolean {
-  switch (upstream?.type) {
-    case 'openai-chat':
-      // Its parts have no place for the URL of a file.
-      return kind === 'file' || !upstream.fetchesUrls;
-    case 'openai-responses':
-    case 'ai-sdk':
-      return !upstream.fetchesUrls;
-    case 'simulator':
-    case 'llama-cpp':
-    case undefined:
-      return false;
-  }
+  if (!upstream || !('fetchesUrls' in upstream)) return false;
+  // Parts of chat completions have no place for the URL of a file.
+  return !upstream.fetchesUrls || (kind === 'file' && upstream.type === 'openai-chat');
 }

@@ -384,7 +384,7 @@ export function createConsoleRouter`,
       {
         file: `${console}/shell/use-shortcuts.ts`,
         find: "  a: '/audit',",
-        replace: "  a: '/audit',\n  m: '/made-up',",
+        replace: "  a: '/audit',\n  x: '/made-up',",
       },
     ],
     added: {
