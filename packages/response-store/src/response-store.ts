@@ -140,8 +140,8 @@ export class ResponseStore {
   }
 
   /** Takes everything of a response away, for good. A worker that still runs it is refused from then on. */
-  erase(responseId: string, tenant: string): Promise<void> {
-    return erase(this.access, responseId, tenant);
+  erase(responseId: string, tenant: string, { withKey = false } = {}): Promise<void> {
+    return erase(this.access, responseId, { tenant, withKey });
   }
 
   /** When responses were accepted, in milliseconds of the store's clock; undefined for one that is gone. */

@@ -184,6 +184,22 @@ describe.each(servers)('the bytes of a tenant in the store, on %s', (_name, conn
     expect(await held()).toBe(2 * perKey);
   });
 
+  it('of an Idempotency-Key go with the response when that is erased with it', async () => {
+    const idempotency = { key: 'order-1', keepMs: 600_000 };
+    const id = await arrive(10, { idempotency });
+    await finished(id);
+    await store.caller.erase(id, 'team-a', { withKey: true });
+    expect(await held()).toBe(0);
+    // The key is free, and goes with no other response.
+    const next = await arrive(10, { idempotency });
+    expect(next).not.toBe(id);
+    const used = await held();
+    await store.caller.erase(id, 'team-a', { withKey: true });
+    await store.caller.erase(id, 'team-a', { withKey: true });
+    expect(await held()).toBe(used);
+    expect(await arrive(10, { responseId: next, idempotency })).toBe(next);
+  });
+
   it('are none of what an older release has taken in before its end, and nothing is taken off for it', async () => {
     const { client } = store.server;
     const id = await arrive(10_000);

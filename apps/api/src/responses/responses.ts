@@ -199,13 +199,16 @@ export class Responses {
     });
   }
 
-  /** Takes a response away for good; one that still runs is cancelled first. */
-  async remove(tenant: string, responseId: string): Promise<void> {
+  /**
+   * Takes a response away for good; one that still runs is cancelled first. `withKey` takes its Idempotency-Key away, too, for who will not
+   * send the request again.
+   */
+  async remove(tenant: string, responseId: string, { withKey = false } = {}): Promise<void> {
     const { status } = await this.#found.find(tenant, responseId);
     if (!isTerminal(status)) {
       await this.#attached(responseId, () => this.#ends.cancel(responseId, 'deleted'));
     }
-    await this.#dependencies.store.erase(responseId, tenant);
+    await this.#dependencies.store.erase(responseId, tenant, { withKey });
   }
 
   /** A page of the input of a response itself, without what it continued from. `reserve` holds memory for what is read. */

@@ -10,12 +10,19 @@ const eraseScript = defineScript({
   file: new URL('../../src/transitions/erase.lua', import.meta.url),
   fragments: [...admissionFragments, ...fragments('clock', 'watchers', 'let-in')],
   keys: ['record', 'log', 'large', 'long_end', 'open', 'load', 'stored'],
-  args: ['id', 'reader'],
+  args: ['id', 'reader', 'with_key'],
 });
 
-/** Takes away everything of a response, for good. A worker that still runs it is refused from then on. */
-export async function erase(access: StoreAccess, responseId: string, tenant: string): Promise<void> {
-  await run(access, responseId, tenant, '');
+/**
+ * Takes away everything of a response, for good. A worker that still runs it is refused from then on. Its Idempotency-Key goes on standing for a
+ * response that is gone, unless it goes as well (`withKey`).
+ */
+export async function erase(
+  access: StoreAccess,
+  responseId: string,
+  { tenant, withKey = false }: { tenant: string; withKey?: boolean },
+): Promise<void> {
+  await run(access, responseId, { tenant, reader: '', withKey });
 }
 
 /**
@@ -28,10 +35,14 @@ export async function eraseAfterReader(
   responseId: string,
   { tenant, lease }: { tenant: string; lease: string },
 ): Promise<boolean> {
-  return run(access, responseId, tenant, lease);
+  return run(access, responseId, { tenant, reader: lease, withKey: false });
 }
 
-async function run(access: StoreAccess, id: string, tenant: string, reader: string): Promise<boolean> {
+async function run(
+  access: StoreAccess,
+  id: string,
+  { tenant, reader, withKey }: { tenant: string; reader: string; withKey: boolean },
+): Promise<boolean> {
   const { cell, record, log, large, end } = keysOf(access, id);
   const taken = await eraseScript(access.redis, {
     keys: {
@@ -43,7 +54,7 @@ async function run(access: StoreAccess, id: string, tenant: string, reader: stri
       load: cell.load,
       stored: cell.stored(tenant),
     },
-    args: { id, reader },
+    args: { id, reader, with_key: withKey ? 1 : '' },
   });
   const [first, ...letIn] = Array.isArray(taken) ? textReply(taken) : [String(taken)];
   access.onLetIn?.(parseLetIn(letIn));
