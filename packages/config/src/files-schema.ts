@@ -53,9 +53,10 @@ export const filesSchema = z
       .default(10_737_418_240)
       .meta({ description: 'Most bytes of all files of a tenant together.' }),
     tenantFiles: wholeNumber(1, 100_000).default(1_000).meta({ description: 'Most files of a tenant.' }),
-    batchLines: wholeNumber(1, 10_000)
-      .default(50)
-      .meta({ description: 'How many lines of a batch wait or run at a time.' }),
+    batchLines: wholeNumber(1, 10_000).default(50).meta({
+      description:
+        'How many lines of a batch wait or run at a time, at most: all batches together have the places of a model that other responses leave free.',
+    }),
   })
   .prefault({})
   .meta({ description: 'Files of tenants, and their batches.' });
