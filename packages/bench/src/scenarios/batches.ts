@@ -116,8 +116,10 @@ async function measureBatch(
   return report({ alone, beside, bytes: bytes - journal, journal, ended, elapsedMs, tokens }, lines);
 }
 
-async function bytesOfJournal({ keyFamilies }: BenchRedis, { keyPrefix }: BenchService): Promise<number> {
-  const families = await keyFamilies(keyPrefix, (key) => (key.endsWith(':journal') ? 'journal' : 'other'));
+async function bytesOfJournal(redis: BenchRedis, { keyPrefix }: BenchService): Promise<number> {
+  const families = await redis.keyFamilies(keyPrefix, (key) =>
+    key.endsWith(':journal') ? 'journal' : 'other',
+  );
   return families.find(({ name }) => name === 'journal')?.bytes ?? 0;
 }
 
