@@ -27,6 +27,9 @@ export interface BucketObject {
 const connectMs = 5_000;
 const answerMs = 60_000;
 
+/** The slowest that an object is to arrive, in bytes a millisecond. */
+const slowestBytes = 1_000;
+
 /** How many calls a process has under way. More of them wait. */
 const callsAtOnce = 50;
 
@@ -80,6 +83,7 @@ export class BucketClient {
               Body: to > from ? createReadStream(path, { start: from, end: to - 1 }) : '',
               ContentLength: to - from,
             }),
+            { requestTimeout: answerMs + (to - from) / slowestBytes },
           ),
         );
         return;
