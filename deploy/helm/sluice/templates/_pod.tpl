@@ -105,7 +105,7 @@ volumeMounts:
 {{- define "sluice.volumes" -}}
 - {{ include "sluice.settingsVolume" . | nindent 2 | trim }}
 - name: tmp
-  emptyDir: { sizeLimit: 64Mi }
+  emptyDir: { sizeLimit: {{ .part.tmpSize | default "64Mi" }} }
 {{- with .part.extraVolumes }}
 {{ toYaml . }}
 {{- end }}
