@@ -1,4 +1,5 @@
-import { ServiceError } from '@sluice/contract';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { type BatchError, ServiceError } from '@sluice/contract';
 import { type Files, newFileId, type Work } from '@sluice/files';
 import { pause } from '@sluice/runtime';
 import { type BatchLine, linesOf, type ReadLine } from './batch-lines.ts';
@@ -31,6 +32,14 @@ export interface BatchRunOptions {
 
 /** Most bytes of the requests of a batch that wait or run at a time, unless one alone has more. */
 const bytesAtOnce = 16 * 1024 * 1024;
+
+/** The error of a batch whose input went before all of its lines had run. */
+const inputGone: BatchError = {
+  code: 'not_found',
+  message: 'The file was deleted, or has expired, while the batch ran.',
+  line: null,
+  param: 'input_file_id',
+};
 
 /** Another process runs the batch, or it is gone. */
 export class BatchLost extends Error {
@@ -126,8 +135,9 @@ export class BatchRun {
     const watching = this.#watch(results);
     let ending: BatchEnding;
     try {
-      await this.#runAll(batch, results);
+      const hasRead = await this.#runAll(batch, results);
       ending = await this.#settled(results);
+      if (ending === 'completed' && !hasRead) ending = 'failed';
       if (ending === 'expired') await this.#writeExpired(batch, results);
     } finally {
       this.#over.abort();
@@ -138,6 +148,7 @@ export class BatchRun {
       ...stored,
       status: 'finalizing',
       ending,
+      ...(ending === 'failed' && { errors: [inputGone] }),
       at: { ...stored.at, finalizing: now() },
       counts: countsOf(stored, results),
       tokens: counts.tokens,
@@ -170,14 +181,41 @@ export class BatchRun {
     }));
   }
 
-  async #runAll(batch: StoredBatch, results: ResultFiles): Promise<void> {
-    const { name, files, readLine, linesAtOnce } = this.#options;
-    const gone = this.#gone;
-    let bytes = 0;
-    const stop = AbortSignal.any([gone, this.#ending.signal]);
-    const running = new Set<Promise<void>>();
+  /** Runs the lines that have no answer. Returns false when the input was deleted, or has expired, before all were read. */
+  async #runAll(batch: StoredBatch, results: ResultFiles): Promise<boolean> {
+    const stop = AbortSignal.any([this.#gone, this.#ending.signal]);
+    if (stop.aborted) return true;
+    const content = await this.#input(batch);
+    if (!content) return false;
+    // A read that hangs is left as well.
+    addAbortSignal(stop, content);
     const failed = new AbortController();
-    const { content } = await files.read(name.tenant, batch.inputFileId);
+    const running = new Set<Promise<void>>();
+    try {
+      await this.#beginAll(batch, results, { content, stop, running, failed });
+    } catch (error) {
+      if (!stop.aborted) failed.abort(error);
+    } finally {
+      content.destroy();
+      await Promise.all(running);
+    }
+    failed.signal.throwIfAborted();
+    this.#gone.throwIfAborted();
+    return true;
+  }
+
+  async #beginAll(
+    batch: StoredBatch,
+    results: ResultFiles,
+    {
+      content,
+      stop,
+      running,
+      failed,
+    }: { content: Readable; stop: AbortSignal; running: Set<Promise<void>>; failed: AbortController },
+  ): Promise<void> {
+    const { name, readLine, linesAtOnce } = this.#options;
+    let bytes = 0;
     for await (const raw of linesOf(content)) {
       const parsed = await readLine(name.tenant, raw, batch.endpoint);
       // A wrong line was found before anything ran.
@@ -185,8 +223,9 @@ export class BatchRun {
       const length = parsed.line.body.length;
       const isFull = () => running.size >= linesAtOnce || (running.size > 0 && bytes + length > bytesAtOnce);
       while (isFull()) await Promise.race(running);
-      if (stop.aborted || failed.signal.aborted) break;
+      if (stop.aborted || failed.signal.aborted) return;
       bytes += length;
+      const gone = AbortSignal.any([this.#gone, failed.signal]);
       const one = this.#runLine(batch, parsed.line, { results, gone })
         .catch((error: unknown) => failed.abort(error))
         .finally(() => {
@@ -195,10 +234,17 @@ export class BatchRun {
         });
       running.add(one);
     }
-    content.destroy();
-    await Promise.all(running);
-    failed.signal.throwIfAborted();
-    gone.throwIfAborted();
+  }
+
+  /** The content of the input; undefined when it is gone. */
+  async #input({ inputFileId }: StoredBatch): Promise<Readable | undefined> {
+    const { name, files } = this.#options;
+    try {
+      return (await files.read(name.tenant, inputFileId)).content;
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'not_found') return undefined;
+      throw error;
+    }
   }
 
   async #runLine(
@@ -236,11 +282,12 @@ export class BatchRun {
   }
 
   /** What has not ended by the window is said to have expired. */
-  async #writeExpired({ inputFileId, endpoint }: StoredBatch, results: ResultFiles): Promise<void> {
-    const { files, name, readLine } = this.#options;
-    const { content } = await files.read(name.tenant, inputFileId);
+  async #writeExpired(batch: StoredBatch, results: ResultFiles): Promise<void> {
+    const { name, readLine } = this.#options;
+    const content = await this.#input(batch);
+    if (!content) return;
     for await (const raw of linesOf(content)) {
-      const parsed = await readLine(name.tenant, raw, endpoint);
+      const parsed = await readLine(name.tenant, raw, batch.endpoint);
       if ('problem' in parsed || results.done.has(parsed.line.customId)) continue;
       await results.add('errors', expired(parsed.line.customId));
     }

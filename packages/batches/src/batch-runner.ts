@@ -107,8 +107,12 @@ export class BatchRunner {
     if (!this.#hasSwept) {
       this.#hasSwept = true;
       const ids = new Set(open.map(({ id }) => id));
-      // Batches have left it that ended when a process died.
-      await this.#options.files.sweepWork((id) => ids.has(id));
+      // Batches have left it that ended when a process died. It may take long, and the lease does not wait for it.
+      void this.#options.files
+        .sweepWork((id) => ids.has(id))
+        .catch((error: unknown) =>
+          this.#options.logger.warn({ err: loggedError(error) }, 'batches not swept'),
+        );
     }
   }
 
@@ -122,6 +126,7 @@ export class BatchRunner {
 
   #start(name: BatchName): void {
     const { store, files, server, readLine, linesAtOnce, logger, now = Date.now, everyMs } = this.#options;
+    const leaving = this.#leaving.signal;
     const run = new BatchRun({
       name,
       runner: this.#runner,
@@ -131,8 +136,8 @@ export class BatchRunner {
       readLine,
       linesAtOnce,
       now,
-      leaving: this.#leaving.signal,
-      isHeld: () => performance.now() < this.#heldUntil,
+      leaving,
+      isHeld: () => !leaving.aborted && performance.now() < this.#heldUntil,
       onEnd: (end) => this.#options.onEnd(name, end),
       ...(everyMs !== undefined && { everyMs }),
     });

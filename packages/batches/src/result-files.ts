@@ -130,6 +130,18 @@ export class ResultFiles {
       return { name, path, handle: await open(path, 'wx', 0o600), bytes: 0 };
     };
     const files = new ResultFiles(work, { output: await make('output'), errors: await make('errors') });
+    try {
+      await files.#takeOver(before);
+    } catch (error) {
+      await Promise.all(kinds.map((kind) => files.#files[kind].handle.close()));
+      throw error;
+    }
+    return files;
+  }
+
+  /** Copies the whole lines of those before, saves them, and takes theirs away. */
+  async #takeOver(before: readonly string[]): Promise<void> {
+    const work = this.#work;
     // All of them: a process may have died while it copied, or while it took away what it had copied.
     for (const name of before) {
       const kind = kinds.find((each) => name.startsWith(`${each}.`));
@@ -137,12 +149,11 @@ export class ResultFiles {
       for await (const { text, isWhole } of linesOf(createReadStream(join(work.path, name)), Infinity)) {
         // The last one may have been written in part.
         const result = text && isWhole ? parseResult(text.toString('utf8')) : undefined;
-        if (result) await files.add(kind, result);
+        if (result) await this.add(kind, result);
       }
     }
-    await files.sync();
+    await this.sync();
     for (const name of before) await work.drop(name);
-    return files;
   }
 
   /** Adds a result, once the results before it were added. It may still be lost with the machine before `sync`. */

@@ -24,7 +24,7 @@ export const noTokens: BatchTokens = { input: 0, cached: 0, output: 0, reasoning
 type Moment = 'inProgress' | 'finalizing' | 'completed' | 'failed' | 'expired' | 'cancelling' | 'cancelled';
 
 /** How a batch ends, once its lines have. */
-export type BatchEnding = 'completed' | 'expired' | 'cancelled';
+export type BatchEnding = 'completed' | 'failed' | 'expired' | 'cancelled';
 
 /** A batch as it is kept. Times are milliseconds since 1970. */
 export interface StoredBatch {

@@ -155,6 +155,40 @@ describe('a batch', () => {
     expect(await linesIn(batch.error_file_id)).toHaveLength(2);
   });
 
+  it('whose input is deleted while it runs fails with what has ended, in the process that goes on with it', async () => {
+    const id = await aBatch(['one', 'wait', 'two']);
+    const { runner } = aRunner({ linesAtOnce: 1 });
+    await eventually(async () => (await batches.get(owner.tenant, id)).request_counts.completed === 1);
+    await files.remove(owner.tenant, (await batches.get(owner.tenant, id)).input_file_id);
+    await runner.stop();
+    expect((await batches.get(owner.tenant, id)).status).toBe('in_progress');
+    const { told } = aRunner();
+    const batch = await ended(id);
+    expect(batch).toMatchObject({
+      status: 'failed',
+      errors: { data: [{ code: 'not_found', param: 'input_file_id' }] },
+      request_counts: { completed: 1 },
+    });
+    expect(await linesIn(batch.output_file_id)).toMatchObject([{ custom_id: 'line-0' }]);
+    await eventually(() => told.length > 0);
+    expect(told).toMatchObject([{ status: 'failed' }]);
+  });
+
+  it('whose input was deleted can be cancelled, and expires', async () => {
+    const [cancelled, expired] = [await aBatch(['wait']), await aBatch(['wait'])];
+    const { runner } = aRunner();
+    for (const id of [cancelled, expired]) {
+      await eventually(async () => (await batches.get(owner.tenant, id)).status === 'in_progress');
+      await files.remove(owner.tenant, (await batches.get(owner.tenant, id)).input_file_id);
+    }
+    await runner.stop();
+    await batches.cancel(owner.tenant, cancelled);
+    now += 2 * day;
+    aRunner();
+    expect((await ended(cancelled)).status).toBe('cancelled');
+    expect((await ended(expired)).status).toBe('expired');
+  });
+
   it('that has ended is told of until somebody has heard it, also by another process', async () => {
     const id = await aBatch(['one']);
     let isAway = true;

@@ -179,3 +179,34 @@ describe.each(['folder', 'bucket'] as const)('files in a %s', (place) => {
     });
   });
 });
+
+describe.skipIf(!hasBucketServer)('work in a bucket', () => {
+  it('has a piece of which a shorter write has arrived late', async () => {
+    const store = await onMachine('bucket');
+    const work = await store.openWork('batch_1');
+    await writeFile(join(work.path, 'one'), 'abc');
+    await work.save('one', 3);
+    // As another process would have written it, which was given up and came all the same.
+    const other = await store.openWork('batch_1');
+    await writeFile(join(other.path, 'one'), 'abcdef');
+    await other.save('one', 6);
+    const next = await store.openWork('batch_1');
+    expect(await readFile(join(next.path, 'one'), 'utf8')).toBe('abcdef');
+  });
+
+  it('leaves no file of this machine open, and no folder, when the bucket refuses', async () => {
+    const { settings } = bucket as LocalBucket; // skipped without one
+    const machine = await mkdtemp(join(tmpdir(), 'sluice-files-'));
+    machines.push(machine);
+    const wrong = { ...settings, secretAccessKey: 'another' };
+    const store = openFileStore({ files: { bucket: wrong }, dataDir: machine }, logger);
+    const draft = await store.write(Readable.from(['x']), (source) => source);
+    const file = { id: idOf('a'), name: 'a', purpose: 'user_data' as const, bytes: 1, createdAt: now };
+    await expect(store.keep('t', { ...file, expiresAt: undefined }, draft)).rejects.toThrow(
+      'cannot be reached',
+    );
+    await rm(draft.path);
+    await expect(store.openWork('batch_1')).rejects.toThrow('cannot be reached');
+    expect(await readdir(join(machine, 'drafts'))).toEqual([]);
+  });
+});

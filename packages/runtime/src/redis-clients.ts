@@ -121,7 +121,11 @@ function followShard(redis: Redis): void {
   // The server has ended the subscription. The client has forgotten it then, and would not take it up again.
   redis.on('moved', () => redis.disconnect(true));
   redis.on('ready', () => {
-    if (channels.size > 0) void listen(...channels);
+    if (channels.size === 0) return;
+    // A cluster that is not whole refuses it. Another connection asks again.
+    listen(...channels).catch(() => {
+      if (redis.status === 'ready') redis.disconnect(true);
+    });
   });
 }
 

@@ -167,6 +167,7 @@ function complaint(address: string, error: unknown): string {
 function refusal(error: unknown): 'credentials' | 'protocol' | 'replica' | undefined {
   if (!(error instanceof Error)) return undefined;
   if (error.message.startsWith('READONLY')) return 'replica';
-  if (/^(WRONGPASS|NOAUTH|NOPERM|ERR .*(AUTH|password))/.test(error.message)) return 'credentials';
+  // Also those that a Sentinel or a node of a cluster has refused.
+  if (/(^|: )(WRONGPASS|NOAUTH|NOPERM|ERR .*(AUTH|password))/.test(error.message)) return 'credentials';
   return /^(Protocol error|Unknown RESP type)/.test(error.message) ? 'protocol' : undefined;
 }

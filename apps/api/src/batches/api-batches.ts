@@ -12,7 +12,7 @@ import { Slack } from './slack.ts';
 
 export interface ApiBatchesOptions extends Omit<ApiLineServerOptions, 'slack'> {
   settings: Pick<Settings, 'files' | 'recovery' | 'webhooks' | 'usage' | 'models' | 'workerConcurrency'>;
-  queue: Pick<ResponseQueue, 'depth'>;
+  queue: Pick<ResponseQueue, 'counts'>;
   wired: Wired<ApiClients, CallerStore>;
   files: Files;
 }
@@ -35,7 +35,7 @@ export class ApiBatches {
     this.#slack = new Slack({
       capacityOf: queueCapacity({ settings, connection, keyPrefix, now }),
       openIn: async (name) => {
-        const { waiting, active } = await queue.depth(queueName(name));
+        const { waiting, active } = await queue.counts(queueName(name));
         return waiting + active;
       },
       logger: serving.logger,

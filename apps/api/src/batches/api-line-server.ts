@@ -105,6 +105,7 @@ export class ApiLineServer implements LineServer {
       const { queue } = responses.directory.find(prepared.request.model, caller.key);
       const leave = await this.#options.slack.enter(queue, AbortSignal.any([leaving, ending]));
       try {
+        if (leaving.aborted || ending.aborted) throw new LineLeft();
         const answer = await this.#answered(caller, request, { prepared, onAccepted });
         return await this.#answer(answer, { caller, request, prepared: { embedding, message } });
       } finally {

@@ -33,6 +33,9 @@ const slowestBytes = 1_000;
 /** How many calls a process has under way. More of them wait. */
 const callsAtOnce = 50;
 
+/** How many objects are taken away at a time. */
+const removedAtOnce = 16;
+
 /** How often an object is written that did not arrive. The SDK repeats whatever else it can. */
 const tries = 3;
 
@@ -73,14 +76,15 @@ export class BucketClient {
   /** Writes some bytes of a file of this machine as an object, which is there as a whole or not at all. */
   async put(key: string, path: string, { from, to }: { from: number; to: number }): Promise<void> {
     for (let left = tries - 1; ; left -= 1) {
+      // A stream is read once, so each try needs its own, and nobody else closes that of one that fails.
+      const body = to > from ? createReadStream(path, { start: from, end: to - 1 }) : undefined;
       try {
-        // A stream is read once, so each try needs its own.
         await this.#ask(({ sdk, client }) =>
           client.send(
             new sdk.PutObjectCommand({
               Bucket: this.#options.name,
               Key: key,
-              Body: to > from ? createReadStream(path, { start: from, end: to - 1 }) : '',
+              Body: body ?? '',
               ContentLength: to - from,
             }),
             { requestTimeout: answerMs + (to - from) / slowestBytes },
@@ -89,6 +93,8 @@ export class BucketClient {
         return;
       } catch (error) {
         if (left === 0) throw error;
+      } finally {
+        body?.destroy();
       }
     }
   }
@@ -112,7 +118,13 @@ export class BucketClient {
 
   /** Takes away all objects whose keys begin so. */
   async removeAll(prefix: string): Promise<void> {
-    for await (const { key } of this.list(prefix)) await this.remove(key);
+    const removing = new Set<Promise<void>>();
+    for await (const { key } of this.list(prefix)) {
+      const one: Promise<void> = this.remove(key).finally(() => removing.delete(one));
+      removing.add(one);
+      if (removing.size === removedAtOnce) await Promise.race(removing);
+    }
+    await Promise.all(removing);
   }
 
   async #ask<Answer>(call: (opened: OpenedClient) => Promise<Answer>): Promise<Answer> {
@@ -154,6 +166,8 @@ async function openClient({
       connectionTimeout: connectMs,
       requestTimeout: answerMs,
       throwOnRequestTimeout: true,
+      // An answer that falls silent in its middle ends as well.
+      socketTimeout: answerMs,
       httpAgent: agent,
       httpsAgent: agent,
     },

@@ -20,8 +20,10 @@ export interface BucketKeys {
   allWork: string;
   /** The beginning of the keys of what was saved of some work. */
   ofWork: (name: string) => string;
-  /** What was saved of a file of some work, from a byte on. Keys have the order of the bytes. */
-  ofPiece: (work: string, name: string, from: number) => string;
+  /** Some bytes of a file of some work. Keys have the order of the bytes. */
+  ofPiece: (work: string, name: string, bytes: { from: number; to: number }) => string;
+  /** The file of a piece, and its first byte there. */
+  parsePiece: (key: string) => { name: string; from: number };
 }
 
 /** Most characters of a part of a key: servers that keep objects as files take 255. */
@@ -46,9 +48,15 @@ export function bucketKeys(prefix: string): BucketKeys {
     parse: (key, bytes) => parseFile(key.slice(files.length), bytes),
     allWork,
     ofWork,
-    ofPiece: (work, name, from) => `${ofWork(work)}${name}/${String(from).padStart(15, '0')}`,
+    ofPiece: (work, name, { from, to }) => `${ofWork(work)}${name}/${padded(from)}-${padded(to)}`,
+    parsePiece(key) {
+      const [name = '', bytes = ''] = key.split('/').slice(-2);
+      return { name, from: Number(bytes.split('-')[0]) };
+    },
   };
 }
+
+const padded = (bytes: number): string => String(bytes).padStart(15, '0');
 
 function parseFile(key: string, bytes: number): StoredFile | undefined {
   const [, id = '', createdAt, expiresAt, word, name = ''] =

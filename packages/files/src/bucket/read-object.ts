@@ -7,16 +7,21 @@ import type { BucketClient, BucketObject } from './bucket-client.ts';
  */
 const pieceBytes = 1024 * 1024;
 
-/** The content of an object, piece by piece as it is read. Ends with `files_unavailable` when the object goes meanwhile. */
+/** The content of an object from a byte on, piece by piece as it is read. Ends with `files_unavailable` when the object goes meanwhile. */
 export function readObject(
   client: BucketClient,
   { key, bytes }: Pick<BucketObject, 'key' | 'bytes'>,
+  from = 0,
 ): Readable {
-  return Readable.from(pieces(client, key, bytes), { objectMode: false, highWaterMark: 1 });
+  return Readable.from(pieces(client, key, { from, bytes }), { objectMode: false, highWaterMark: 1 });
 }
 
-async function* pieces(client: BucketClient, key: string, bytes: number): AsyncGenerator<Uint8Array> {
-  for (let from = 0; from < bytes; from += pieceBytes) {
-    yield await client.get(key, { from, to: Math.min(from + pieceBytes, bytes) });
+async function* pieces(
+  client: BucketClient,
+  key: string,
+  { from, bytes }: { from: number; bytes: number },
+): AsyncGenerator<Uint8Array> {
+  for (let at = from; at < bytes; at += pieceBytes) {
+    yield await client.get(key, { from: at, to: Math.min(at + pieceBytes, bytes) });
   }
 }
