@@ -9,7 +9,7 @@ import {
   type ResponseRecord,
   typeOf,
 } from '@sluice/response-store';
-import { type Logger, randomBytes, throttledWarning } from '@sluice/runtime';
+import { type Logger, randomBytes } from '@sluice/runtime';
 import type { LiveSettings, Tenants } from '@sluice/tenants';
 import { shownDeliveries } from '@sluice/webhooks';
 import type { ApiClients, ConnectedSettings, Wired } from '@sluice/wiring';
@@ -34,6 +34,8 @@ export interface OperatedParts
   bodyBudget: BodyBudget;
   /** How often the index compares itself with the store, in milliseconds; see `ResponseIndex`. */
   indexHealEveryMs?: number | undefined;
+  /** Told of errors of the queue of webhooks: one each time that a connection is tried again. */
+  onError: (error: unknown) => void;
   logger: Logger;
 }
 
@@ -66,8 +68,7 @@ export function makeApiOperator(parts: OperatedParts, replaced: Partial<Operator
           connection: clients.commands,
           keyPrefix: parts.keyPrefix,
           now: () => clock.now(),
-          // An outage is an error each time that it is tried again.
-          onError: throttledWarning(parts.logger, 'webhook queue error').warn,
+          onError: parts.onError,
         })
       : undefined,
     now: () => clock.now(),

@@ -220,6 +220,7 @@ export function makeApiParts({
     modelChanges,
     providerChanges,
     indexHealEveryMs: replaced.indexHealEveryMs,
+    onError,
   });
   const stats = apiStats({
     isOn: settings.console.statistics,

@@ -26,6 +26,7 @@ export function operatorOf(api: TestApi, replaced: Partial<OperatorOptions> = {}
         isSafe: () => api.store.isDurable(),
         logger: loggerOf(api),
       }),
+      onError: () => undefined,
       logger: loggerOf(api),
     },
     {

@@ -1,4 +1,4 @@
-import { hasServer, type LocalRedis, startLocalRedis } from '@sluice/testing';
+import { eventually, hasServer, type LocalRedis, startLocalRedis } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { model, startTestApi, type TestApi } from './test-api.ts';
 
@@ -22,8 +22,9 @@ describe.skipIf(!hasServer)('a waiting response (needs a server on the PATH)', (
   async function add(count: number): Promise<void> {
     const body = { model, input: 'Tell me a short story about a fox.', background: true };
     for (let at = 0; at < count; at += 100) {
-      const answers = await Promise.all(Array.from({ length: 100 }, () => api.create(body)));
-      expect(answers.every(({ status }) => status === 200)).toBe(true);
+      // A machine that does much else may take too long for one, which is refused then and was not taken in.
+      const one = () => eventually(async () => (await api.create(body)).status === 200);
+      await Promise.all(Array.from({ length: 100 }, one));
     }
   }
 

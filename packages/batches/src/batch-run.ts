@@ -1,12 +1,12 @@
-import { addAbortSignal, type Readable } from 'node:stream';
 import { type BatchError, ServiceError } from '@sluice/contract';
 import { type Files, newFileId, type Work } from '@sluice/files';
 import { pause } from '@sluice/runtime';
-import { type BatchLine, linesOf, type ReadLine } from './batch-lines.ts';
+import { linesOf, type ReadLine } from './batch-lines.ts';
 import type { BatchName, BatchStore } from './batch-store.ts';
 import { checkInput } from './check-input.ts';
-import { type LineAnswer, LineLeft, type LineServer } from './line-server.ts';
-import { answered, expired, ResultFiles } from './result-files.ts';
+import { inputOf, LineRun } from './line-run.ts';
+import type { LineServer } from './line-server.ts';
+import { expired, ResultFiles } from './result-files.ts';
 import { type BatchEnd, type BatchEnding, endOf, hasEnded, type StoredBatch } from './stored-batch.ts';
 
 export interface BatchRunOptions {
@@ -29,9 +29,6 @@ export interface BatchRunOptions {
   /** How often its progress is noted, and its cancellation noticed, in milliseconds; a second by default. */
   everyMs?: number;
 }
-
-/** Most bytes of the requests of a batch that wait or run at a time, unless one alone has more. */
-const bytesAtOnce = 16 * 1024 * 1024;
 
 /** The error of a batch whose input went before all of its lines had run. */
 const inputGone: BatchError = {
@@ -181,96 +178,15 @@ export class BatchRun {
     }));
   }
 
-  /** Runs the lines that have no answer. Returns false when the input was deleted, or has expired, before all were read. */
-  async #runAll(batch: StoredBatch, results: ResultFiles): Promise<boolean> {
-    const stop = AbortSignal.any([this.#gone, this.#ending.signal]);
-    if (stop.aborted) return true;
-    const content = await this.#input(batch);
-    if (!content) return false;
-    // A read that hangs is left as well.
-    addAbortSignal(stop, content);
-    const failed = new AbortController();
-    const running = new Set<Promise<void>>();
-    try {
-      await this.#beginAll(batch, results, { content, stop, running, failed });
-    } catch (error) {
-      if (!stop.aborted) failed.abort(error);
-    } finally {
-      content.destroy();
-      await Promise.all(running);
-    }
-    failed.signal.throwIfAborted();
-    this.#gone.throwIfAborted();
-    return true;
-  }
-
-  async #beginAll(
-    batch: StoredBatch,
-    results: ResultFiles,
-    {
-      content,
-      stop,
-      running,
-      failed,
-    }: { content: Readable; stop: AbortSignal; running: Set<Promise<void>>; failed: AbortController },
-  ): Promise<void> {
-    const { name, readLine, linesAtOnce } = this.#options;
-    let bytes = 0;
-    for await (const raw of linesOf(content)) {
-      const parsed = await readLine(name.tenant, raw, batch.endpoint);
-      // A wrong line was found before anything ran.
-      if ('problem' in parsed || results.done.has(parsed.line.customId)) continue;
-      const length = parsed.line.body.length;
-      const isFull = () => running.size >= linesAtOnce || (running.size > 0 && bytes + length > bytesAtOnce);
-      while (isFull()) await Promise.race(running);
-      if (stop.aborted || failed.signal.aborted) return;
-      bytes += length;
-      const gone = AbortSignal.any([this.#gone, failed.signal]);
-      const one = this.#runLine(batch, parsed.line, { results, gone })
-        .catch((error: unknown) => failed.abort(error))
-        .finally(() => {
-          bytes -= length;
-          running.delete(one);
-        });
-      running.add(one);
-    }
-  }
-
-  /** The content of the input; undefined when it is gone. */
-  async #input({ inputFileId }: StoredBatch): Promise<Readable | undefined> {
-    const { name, files } = this.#options;
-    try {
-      return (await files.read(name.tenant, inputFileId)).content;
-    } catch (error) {
-      if (error instanceof ServiceError && error.code === 'not_found') return undefined;
-      throw error;
-    }
-  }
-
-  async #runLine(
-    batch: StoredBatch,
-    { number, customId, body, isKept }: BatchLine,
-    { results, gone }: { results: ResultFiles; gone: AbortSignal },
-  ): Promise<void> {
-    const { name, server } = this.#options;
-    let answer: LineAnswer;
-    try {
-      answer = await server.run(
-        { tenant: name.tenant, key: batch.key },
-        { endpoint: batch.endpoint, body, isKept, idempotencyKey: `${name.id}:${number}` },
-        { leaving: gone, ending: this.#ending.signal },
-      );
-    } catch (error) {
-      if (error instanceof LineLeft) return;
-      throw error;
-    }
-    // It was cancelled with the batch: what comes of it is said by how the batch ends.
-    if (answer.isCancelled && this.#ending.signal.aborted) return;
-    await results.add(answer.status < 300 ? 'output' : 'errors', answered(customId, answer));
-    if (!answer.forget) return;
-    await results.sync();
-    // A process that has taken over by now has not read this result, and asks for the response.
-    if (this.#options.isHeld()) await answer.forget();
+  #runAll(batch: StoredBatch, results: ResultFiles): Promise<boolean> {
+    const run = new LineRun({
+      ...this.#options,
+      batch,
+      results,
+      gone: this.#gone,
+      ending: this.#ending.signal,
+    });
+    return run.run();
   }
 
   async #settled(results: ResultFiles): Promise<BatchEnding> {
@@ -283,8 +199,8 @@ export class BatchRun {
 
   /** What has not ended by the window is said to have expired. */
   async #writeExpired(batch: StoredBatch, results: ResultFiles): Promise<void> {
-    const { name, readLine } = this.#options;
-    const content = await this.#input(batch);
+    const { files, name, readLine } = this.#options;
+    const content = await inputOf(files, name.tenant, batch);
     if (!content) return;
     for await (const raw of linesOf(content)) {
       const parsed = await readLine(name.tenant, raw, batch.endpoint);
