@@ -27,10 +27,13 @@ let folder: string;
 let now: number;
 let files: Files;
 let store: BatchStore;
+/** Lines that have begun and wait for the end of their batch. */
+let waiting: number;
 let batches: Batches;
 const stops: (() => Promise<void>)[] = [];
 
 beforeEach(async () => {
+  waiting = 0;
   redis = await testRedis();
   folder = await mkdtemp(join(tmpdir(), 'sluice-batches-'));
   now = 1_700_000_000_000;
@@ -51,6 +54,7 @@ const server: LineServer = {
   async run(_owner, { body }, { ending, leaving }): Promise<LineAnswer> {
     const { input } = JSON.parse(Buffer.from(body).toString()) as { input: string };
     if (input === 'wait') {
+      waiting += 1;
       const over = latch();
       for (const signal of [ending, leaving]) signal.addEventListener('abort', () => over.open());
       if (!ending.aborted && !leaving.aborted) await over.wait();
@@ -177,8 +181,8 @@ describe('a batch', () => {
   it('whose input was deleted can be cancelled, and expires', async () => {
     const [cancelled, expired] = [await aBatch(['wait']), await aBatch(['wait'])];
     const { runner } = aRunner();
+    await eventually(() => waiting === 2);
     for (const id of [cancelled, expired]) {
-      await eventually(async () => (await batches.get(owner.tenant, id)).status === 'in_progress');
       await files.remove(owner.tenant, (await batches.get(owner.tenant, id)).input_file_id);
     }
     await runner.stop();
