@@ -118,7 +118,7 @@ export class BatchRun {
         const over = batch.status === 'finalizing' ? batch : await this.#runLines(batch, results);
         return await this.#finish(over, results, work);
       } finally {
-        // What could not be saved is asked for again by the process that goes on.
+        // The process that goes on asks again for answers that could not be saved.
         await results.close().catch(() => undefined);
       }
     } finally {

@@ -11,7 +11,7 @@ const hasPackage = hasPython('openai');
 
 let site: ClientSite;
 let receiver: Server;
-/** What endpoints were sent. */
+/** The deliveries of webhooks. */
 const received: { body: string; headers: IncomingMessage['headers'] }[] = [];
 
 beforeAll(async () => {

@@ -23,7 +23,7 @@ export interface SamplingRequest {
   seed?: number;
 }
 
-/** What other protocols say about caches of upstreams. A request of the Responses API has none of it. */
+/** The members about caches of upstreams, which other protocols have and the Responses API has not. */
 export interface CachingRequest {
   /** At most `mostCacheBreakpoints`. A provider that has no place for them ignores them. */
   cache_breakpoints?: CacheBreakpoint[];
@@ -89,7 +89,7 @@ function checkMembersTogether(request: CreateResponse, mayBeEmpty: boolean): voi
   checkToolChoice(request);
 }
 
-/** Whoever waits for a response knows its end. */
+/** Refuses the address for news of a response whose caller waits for it and knows its end. */
 function checkWebhookUrl({ webhook_url: url, background }: CreateResponse): void {
   if (url === undefined || background === true) return;
   const message = "'webhook_url' is for a response in the background: set 'background' to true.";

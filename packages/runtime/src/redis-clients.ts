@@ -4,7 +4,7 @@ import { loggedError, type Logger } from './logger.ts';
 import { watchHeartbeat } from './redis-heartbeat.ts';
 import { parseRedisAddress } from './redis-address.ts';
 import { primaryConnector, retryDelayMs } from './redis-primary.ts';
-import { followShard } from './redis-shard.ts';
+import { listenAtShard } from './redis-shard.ts';
 import { locatorOf } from './redis-topology.ts';
 import { failFastWhileSilent } from './redis-silence.ts';
 import { throttledWarning } from './throttled-warning.ts';
@@ -87,25 +87,24 @@ export function queueClient(url: string, options: RedisClientOptions): Redis {
  * In a cluster `subscribe` listens at the shard of the channels (`SSUBSCRIBE`), where scripts publish.
  */
 export function subscriberClient(url: string, options: RedisClientOptions): Redis {
+  const isCluster = parseRedisAddress(url).topology.kind === 'cluster';
   const redis = connect(url, 'sluice-subscriber', options, {
     maxRetriesPerRequest: null,
-    autoResubscribe: true,
+    autoResubscribe: !isCluster,
     reconnectOnError: isElsewhere,
   });
-  const { kind } = parseRedisAddress(url).topology;
-  const names = kind === 'cluster' ? (['ssubscribe', 'subscribe'] as const) : (['subscribe'] as const);
-  const [listen] = names;
+  const subscribe: (...channels: string[]) => Promise<unknown> = isCluster
+    ? listenAtShard(redis)
+    : redis.subscribe.bind(redis);
   // The client subscribes again by itself. If that fails because the client is closed, nobody handles the rejection, which would
   // end the process.
-  const subscribe: (...channels: string[]) => Promise<unknown> = redis[listen].bind(redis);
   const heard = (...channels: string[]) => {
     const subscribed = subscribe(...channels);
     subscribed.catch(() => undefined);
     return subscribed;
   };
-  // They have several overloads. The arguments are passed on unchanged, so the cast holds.
-  for (const name of names) redis[name] = heard as typeof redis.subscribe;
-  if (kind === 'cluster') followShard(redis);
+  // `subscribe` has several overloads. The arguments are passed on unchanged, so the cast holds.
+  redis.subscribe = heard as typeof redis.subscribe;
   return redis;
 }
 

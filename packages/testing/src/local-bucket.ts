@@ -1,11 +1,9 @@
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { freePort } from './free-ports.ts';
-import { within } from './wait-until.ts';
+import { type ServerProgram, startProgram } from './server-program.ts';
 
 /** A server with the protocol of S3 on a port of the loopback interface, and a bucket in it. */
 export interface LocalBucket {
@@ -48,44 +46,22 @@ export async function startLocalBucket(): Promise<LocalBucket> {
       secretAccessKey,
       pathStyle: true,
     },
-    end: () => server.end(),
+    end: () => server.end('SIGKILL'),
     async begin() {
       server = await startServer(directory, address);
     },
     async stop() {
-      await server.end();
+      await server.end('SIGKILL');
       await rm(directory, { recursive: true, force: true });
     },
   };
 }
 
-async function startServer(directory: string, address: string): Promise<{ end: () => Promise<void> }> {
+function startServer(directory: string, address: string): Promise<ServerProgram> {
   const access = ['--addr', address, '--auth-key', `${accessKeyId},${secretAccessKey}`];
-  const child = spawn('rclone', ['serve', 's3', directory, ...access, '--config', '/dev/null'], {
-    stdio: ['ignore', 'ignore', 'pipe'],
+  return startProgram('rclone', ['serve', 's3', directory, ...access, '--config', '/dev/null'], {
+    name: 'rclone',
+    readyLine: 'Starting s3 server',
+    lastSignal: 'SIGKILL',
   });
-  // It does not outlive the process that started it.
-  const kill = () => child.kill('SIGKILL');
-  process.once('exit', kill);
-  const exited = new Promise<void>((resolve) => {
-    child.once('exit', () => resolve());
-    child.once('error', () => resolve());
-  });
-  const printed: string[] = [];
-  const ready = new Promise<void>((resolve) => {
-    createInterface({ input: child.stderr }).on('line', (line) => {
-      printed.push(line);
-      if (line.includes('Starting s3 server')) resolve();
-    });
-  });
-  const ended = exited.then(() => Promise.reject(new Error(`rclone has ended:\n${printed.join('\n')}`)));
-  await within(Promise.race([ready, ended]));
-  ended.catch(() => undefined);
-  return {
-    async end() {
-      process.off('exit', kill);
-      child.kill('SIGKILL');
-      await within(exited);
-    },
-  };
 }

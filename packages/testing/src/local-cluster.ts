@@ -3,8 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { askRedis } from './ask-redis.ts';
 import { freePorts } from './free-ports.ts';
 import { serverOnPath } from './local-redis.ts';
+import { killServer } from './server-program.ts';
 import { eventually } from './wait-until.ts';
 
 const primaries = 3;
@@ -36,14 +38,14 @@ export async function startLocalCluster({ withReplica = false } = {}): Promise<L
   const clients = nodes.map(({ host, port }) => new Redis({ host, port, protocol: 2 }));
   for (const client of clients) client.on('error', () => undefined); // Expected until the servers listen.
   const stop = async () => {
-    await Promise.all(servers.map(end));
+    await Promise.all(servers.map(killServer));
     await rm(directory, { recursive: true, force: true });
   };
   try {
     await formCluster(clients, nodes);
     return {
       nodes: nodes.map(({ host, port }, at) => ({ host, port, pid: Number(servers[at]?.pid) })), // They have started.
-      ask: (port, ...command) => askNode(port, command),
+      ask: (port, ...command) => askRedis(port, ...command),
       stop,
     };
   } catch (error) {
@@ -70,16 +72,6 @@ function startNode(program: string, directory: string, port: number, busPort: nu
 }
 
 /** Joins the servers into one cluster and gives each a share of the slots. */
-async function askNode(port: number, [command, ...args]: [string, ...string[]]): Promise<unknown> {
-  const client = new Redis({ port, protocol: 2, maxRetriesPerRequest: 0 });
-  client.on('error', () => undefined); // The command rejects.
-  try {
-    return await client.call(command, ...args);
-  } finally {
-    client.disconnect();
-  }
-}
-
 async function formCluster(
   clients: readonly Redis[],
   nodes: readonly { host: string; port: number; busPort: number }[],
@@ -104,11 +96,4 @@ async function formCluster(
   const primary = String(await clients[primaries - 1]?.call('CLUSTER', 'MYID'));
   await eventually(() => replica.call('CLUSTER', 'REPLICATE', primary).then(() => true));
   await eventually(async () => (await replica.info('replication')).includes('master_link_status:up'));
-}
-
-async function end(server: ChildProcess): Promise<void> {
-  if (server.exitCode !== null || server.signalCode !== null) return;
-  const exited = new Promise((resolve) => server.once('exit', resolve));
-  server.kill('SIGKILL');
-  await exited;
 }

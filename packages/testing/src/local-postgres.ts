@@ -1,12 +1,11 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { appendFile, chown, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { freePort } from './free-ports.ts';
-import { within } from './wait-until.ts';
+import { type ServerProgram, startProgram } from './server-program.ts';
 
 /** A server with the defaults of its release, on a port of the loopback interface and a folder of its own. */
 export interface LocalPostgres {
@@ -72,12 +71,7 @@ export async function startLocalPostgres(): Promise<LocalPostgres> {
   }
 }
 
-interface Server {
-  pid: number;
-  end: (signal: NodeJS.Signals) => Promise<void>;
-}
-
-async function startServer(
+function startServer(
   binary: string,
   {
     data,
@@ -85,34 +79,15 @@ async function startServer(
     directory,
     user,
   }: { data: string; port: number; directory: string; user: object | undefined },
-): Promise<Server> {
+): Promise<ServerProgram> {
   const args = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-c', 'unix_socket_directories='];
-  const child = spawn(binary, args, { cwd: directory, stdio: ['ignore', 'ignore', 'pipe'], ...user });
-  // It does not outlive the process that started it.
-  const kill = () => child.kill('SIGQUIT');
-  process.once('exit', kill);
-  const exited = new Promise<void>((resolve) => {
-    child.once('exit', () => resolve());
-    child.once('error', () => resolve());
+  return startProgram(binary, args, {
+    name: 'Postgres',
+    readyLine: 'ready to accept connections',
+    lastSignal: 'SIGQUIT',
+    cwd: directory,
+    ...user,
   });
-  const printed: string[] = [];
-  const ready = new Promise<void>((resolve) => {
-    createInterface({ input: child.stderr }).on('line', (line) => {
-      printed.push(line);
-      if (line.includes('ready to accept connections')) resolve();
-    });
-  });
-  const ended = exited.then(() => Promise.reject(new Error(`Postgres has ended:\n${printed.join('\n')}`)));
-  await within(Promise.race([ready, ended]));
-  ended.catch(() => undefined);
-  return {
-    pid: Number(child.pid), // It has started.
-    async end(signal) {
-      process.off('exit', kill);
-      child.kill(signal);
-      await within(exited);
-    },
-  };
 }
 
 /** The folder of `initdb` and its kin: on the PATH, or where Debian puts the newest. */

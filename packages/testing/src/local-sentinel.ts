@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
+import { askRedis } from './ask-redis.ts';
 import { freePort } from './free-ports.ts';
 import { type LocalRedis, serverOnPath, startLocalRedis } from './local-redis.ts';
+import { killServer } from './server-program.ts';
 import { eventually } from './wait-until.ts';
 
 /** A primary with a replica, and a Sentinel that knows them as `name`. */
@@ -39,24 +40,26 @@ export async function startLocalSentinel(): Promise<LocalSentinel> {
     `sentinel down-after-milliseconds ${name} 2000`,
   ];
   await writeFile(file, `${settings.join('\n')}\n`);
-  await ask(replica.port, 'REPLICAOF', '127.0.0.1', String(primary.port));
+  await askRedis(replica.port, 'REPLICAOF', '127.0.0.1', String(primary.port));
   const server = spawn(program, [file, '--sentinel'], { stdio: 'ignore' });
   const stop = async () => {
-    await end(server);
+    await killServer(server);
     await Promise.all([primary.stop(), replica.stop()]);
     await rm(directory, { recursive: true, force: true });
   };
-  const named = async () => String(await ask(port, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name));
+  const named = async () => String(await askRedis(port, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name));
   try {
     // It finds replicas by asking the primary, every ten seconds.
-    await eventually(async () => ((await ask(port, 'SENTINEL', 'REPLICAS', name)) as unknown[]).length === 1);
+    await eventually(
+      async () => ((await askRedis(port, 'SENTINEL', 'REPLICAS', name)) as unknown[]).length === 1,
+    );
     return {
       name,
       port,
       primary,
       replica,
       async failOver() {
-        await eventually(() => ask(port, 'SENTINEL', 'FAILOVER', name).then(() => true));
+        await eventually(() => askRedis(port, 'SENTINEL', 'FAILOVER', name).then(() => true));
         await eventually(async () => (await named()).endsWith(`,${replica.port}`));
       },
       stop,
@@ -65,21 +68,4 @@ export async function startLocalSentinel(): Promise<LocalSentinel> {
     await stop();
     throw error;
   }
-}
-
-async function ask(port: number, command: string, ...args: string[]): Promise<unknown> {
-  const client = new Redis({ port, protocol: 2, maxRetriesPerRequest: 0, enableReadyCheck: false });
-  client.on('error', () => undefined); // The command rejects.
-  try {
-    return await client.call(command, ...args);
-  } finally {
-    client.disconnect();
-  }
-}
-
-async function end(server: ChildProcess): Promise<void> {
-  if (server.exitCode !== null || server.signalCode !== null) return;
-  const exited = new Promise((resolve) => server.once('exit', resolve));
-  server.kill('SIGKILL');
-  await exited;
 }

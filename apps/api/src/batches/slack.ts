@@ -29,7 +29,6 @@ interface QueueState {
   others: number[];
   /** How many lines may run at a time; one before the first look. */
   most: number;
-  isWatched: boolean;
 }
 
 /**
@@ -53,7 +52,6 @@ export class Slack {
   /** Resolves when a line may run, or at once when the signal is aborted, which its caller looks at. Call what it returns when the line is over. */
   async enter(queue: string, stop: AbortSignal): Promise<() => void> {
     const state = this.#stateOf(queue);
-    if (!state.isWatched) void this.#watch(queue, state);
     while (state.own >= state.most && !stop.aborted) await nextTurn(state, stop);
     state.own += 1;
     let isOver = false;
@@ -73,15 +71,15 @@ export class Slack {
   #stateOf(queue: string): QueueState {
     const known = this.#queues.get(queue);
     if (known) return known;
-    const state: QueueState = { own: 0, waiting: new Set(), others: [], most: 1, isWatched: false };
+    const state: QueueState = { own: 0, waiting: new Set(), others: [], most: 1 };
     this.#queues.set(queue, state);
+    void this.#watch(queue, state);
     return state;
   }
 
   /** Looks as long as there are lines, and some time beyond, so that a line that comes next finds what was seen. */
   async #watch(queue: string, state: QueueState): Promise<void> {
     const { everyMs = 1_000 } = this.#options;
-    state.isWatched = true;
     for (
       let idle = 0;
       idle < remembered && !this.#isStopped;

@@ -58,7 +58,7 @@ interface Beside {
   beside: LoadResult[];
   /** Most bytes that Redis had more than before, without those of the streams and of the journal. */
   bytes: number;
-  /** What the journal of the console took meanwhile, which has a bound of its own. */
+  /** Bytes that the journal of the console took meanwhile. It has a bound of its own. */
   journal: number;
   ended: EndedBatch;
   elapsedMs: number;

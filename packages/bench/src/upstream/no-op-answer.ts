@@ -1,7 +1,7 @@
 /** The text of every token, which load generators look for. */
 export const token = 'tok ';
 
-/** What a model of the upstream does. Its name says it: `noop-<tokens>-<milliseconds between them>`, and `-<milliseconds before them>` behind that. */
+/** The behaviour of a model of the upstream. Its name says it: `noop-<tokens>-<milliseconds between them>`, and `-<milliseconds before them>` behind that. */
 export interface NoOpModel {
   tokens: number;
   /** With 0, each token follows as soon as the one before it is written. */

@@ -31,7 +31,7 @@ export interface CallOptions {
   providerOptions?: Record<string, Record<string, string | boolean | { [key: string]: boolean }>>;
 }
 
-/** What may be marked for the cache of its vendor. */
+/** A part that may be marked for the cache of its vendor. */
 export interface Markable {
   providerOptions?: { anthropic: { cacheControl: CacheMark } };
 }

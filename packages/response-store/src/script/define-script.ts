@@ -45,12 +45,13 @@ export function defineScript<Key extends string, Arg extends string>(
   definition: ScriptDefinition<Key, Arg>,
 ): Script<Key, Arg> {
   const { keys, args } = definition;
-  const texts = {
-    PUBLISH: digested(scriptText(definition, 'PUBLISH')),
-    SPUBLISH: digested(scriptText(definition, 'SPUBLISH')),
-  };
+  const usual = digested(scriptText(definition));
+  let atShard: typeof usual | undefined;
   return async (redis, input) => {
-    const { lua, digest } = texts[redis.publishCommand ?? 'PUBLISH'];
+    const isAtShard = redis.publishCommand === 'SPUBLISH';
+    const { lua, digest } = isAtShard
+      ? (atShard ??= digested(usual.lua.replace(publishing('PUBLISH'), publishing('SPUBLISH'))))
+      : usual;
     const values: (Printed | number)[] = [];
     for (const name of keys) values.push(input.keys[name]);
     if (input.moreKeys) values.push(...input.moreKeys);
@@ -70,11 +71,11 @@ function digested(lua: string): { lua: string; digest: string } {
   return { lua, digest: createHash('sha1').update(lua).digest('hex') };
 }
 
-/** The whole text of a script, as the server gets it. `publish` is the command by which it publishes. */
-export function scriptText(
-  definition: ScriptDefinition<string, string>,
-  publish: 'PUBLISH' | 'SPUBLISH' = 'PUBLISH',
-): string {
+/** The command by which a script publishes. */
+const publishing = (command: 'PUBLISH' | 'SPUBLISH') => `local PUBLISH = '${command}'`;
+
+/** The whole text of a script, as a server gets it that is no part of a cluster. */
+export function scriptText(definition: ScriptDefinition<string, string>): string {
   const { file, fragments = [], keys, args, numbers = [], lists } = definition;
   const script = { ...definition, transition: basename(file.pathname, '.lua') };
   const files = [...fragments, file].map((each) => expandFields(readFileSync(each, 'utf8'), script, lists));
@@ -86,7 +87,7 @@ export function scriptText(
     `local more_keys, more_args = ${keys.length + 1}, ${args.length + 1}`,
   ];
   const main = files.pop() ?? '';
-  return [statusWords, `local PUBLISH = '${publish}'`, ...files, ...locals, main].join('\n');
+  return [statusWords, publishing('PUBLISH'), ...files, ...locals, main].join('\n');
 }
 
 function declare(names: readonly string[], value: (name: string, at: number) => string): string[] {
