@@ -3,7 +3,7 @@ import { makeOperator, type Operator, type OperatorOptions, ResponseIndex } from
 import {
   acceptedResponse,
   type Batch,
-  type CallerStore,
+  type CallerStores,
   dropLongMembers,
   type LoggedEvent,
   type ResponseRecord,
@@ -24,7 +24,7 @@ import type { Responses } from './responses/responses.ts';
 
 /** The parts of an api that its operator works with. */
 export interface OperatedParts
-  extends Wired<ApiClients, CallerStore>,
+  extends Wired<ApiClients, CallerStores>,
     Pick<OperatorOptions, 'memory' | 'redis' | 'models' | 'modelChanges' | 'providerChanges'> {
   settings: ConnectedSettings;
   live: LiveSettings;

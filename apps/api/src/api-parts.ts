@@ -1,15 +1,13 @@
 import type { OpenSettings, SettingsWatch } from '@sluice/config';
 import type { Files } from '@sluice/files';
 import type { Operator } from '@sluice/operator';
-import type { CallerStore, CallerStoreOptions } from '@sluice/response-store';
+import type { CallerStores } from '@sluice/response-store';
 import {
   createMetrics,
   loggedError,
   type Logger,
   type Metrics,
   type RedisClock,
-  RedisMemory,
-  type RedisWatch,
   throttledWarning,
 } from '@sluice/runtime';
 import { ContentSealer, SealingKeys } from '@sluice/response-store/sealed-content';
@@ -20,6 +18,7 @@ import { openEndpoints, type WebhookEndpoints } from '@sluice/webhooks';
 import {
   type ApiClients,
   apiRole,
+  type ApiRoleOptions,
   connect,
   type ConnectedSettings,
   type ConnectOptions,
@@ -30,6 +29,7 @@ import {
   openModels,
   ProviderChanges,
   StoredWatch,
+  type RedisWatches,
   watchRedis,
   type Wired,
 } from '@sluice/wiring';
@@ -41,6 +41,7 @@ import { ApiUsage } from './api-usage.ts';
 import { ApiBatches } from './batches/api-batches.ts';
 import { BodyBudget } from './bodies/body-budget.ts';
 import { BodyThreads } from './bodies/body-threads.ts';
+import { CellMemories, type Memory } from './cell-memories.ts';
 import { openFiles } from './open-files.ts';
 import { keyNames } from './key-names.ts';
 import { LeaseThread } from './lease/lease-thread.ts';
@@ -68,7 +69,7 @@ export interface ApiPartsOptions {
 }
 
 export interface ReplacedParts extends Pick<ConnectOptions<ApiClients>, 'clients' | 'onListenerError'> {
-  leaseOver?: CallerStoreOptions['leaseOver'];
+  leaseOver?: ApiRoleOptions['leaseOver'];
   memory?: ApiParts['memory'];
   /** How long a thread may take for one body, in milliseconds. */
   threadMs?: number;
@@ -80,7 +81,7 @@ export interface ReplacedParts extends Pick<ConnectOptions<ApiClients>, 'clients
 }
 
 /** What an api process is made of, connected but not started. `ApiProcess` starts and stops it. */
-export interface ApiParts extends Wired<ApiClients, CallerStore> {
+export interface ApiParts extends Wired<ApiClients, CallerStores> {
   /** Their models and providers are, at each reading, those in effect. */
   settings: ConnectedSettings;
   /** The same with the removed models that are still served. */
@@ -93,8 +94,8 @@ export interface ApiParts extends Wired<ApiClients, CallerStore> {
   providerChanges: ProviderChanges;
   tenants: Tenants;
   watch: SettingsWatch | undefined;
-  redis: RedisWatch;
-  memory: Pick<RedisMemory, 'usedPercent' | 'used' | 'start' | 'stop'>;
+  redis: RedisWatches;
+  memory: Memory & Pick<CellMemories, 'start' | 'stop'>;
   metrics: Metrics;
   responses: Responses;
   bodies: BodyThreads;
@@ -138,8 +139,8 @@ export function makeApiParts({
   const onError = (error: unknown) => {
     if (hasStarted()) warn(error);
   };
-  const leaseOver = (keys: readonly string[]) =>
-    new LeaseThread({ redisUrl: started.redisUrl, keys, onError });
+  const leaseOver = (keys: readonly string[], redisUrl: string) =>
+    new LeaseThread({ redisUrl, keys, onError });
   const role = apiRole({ leaseOver: replaced.leaseOver ?? leaseOver, onError });
   const wired = connect(started, role, { ...replaced, logger, onQueueError: onError });
   const { clock, telemetry, store, queue, journal, keyPrefix } = wired;
@@ -157,7 +158,9 @@ export function makeApiParts({
   logApi(telemetry, logger);
   traces?.listen(telemetry, () => clock.now());
   const redis = watchRedis(wired, settings, { logger, durability: settings.durability });
-  const memory = replaced.memory ?? new RedisMemory({ commands, onError });
+  const memories = new CellMemories(wired, onError);
+  const memory = replaced.memory ?? memories;
+  const memoryOf = (responseId: string) => replaced.memory ?? memories.of(responseId);
   const tenants = new Tenants({
     settings: started,
     live,
@@ -166,7 +169,7 @@ export function makeApiParts({
     store,
     logger,
     redisBytes: () => memory.used?.limitBytes,
-    isSafe: () => store.isDurable(),
+    isSafe: () => wired.cells[0].store.isDurable(),
     lookEveryMs: replaced.lookForKeysEveryMs,
   });
   const sealing = new SealingKeys({
@@ -193,10 +196,9 @@ export function makeApiParts({
     json: bodies.reader,
     queue,
     sealerOf: (tenant) => new ContentSealer(sealing.all, tenant),
-    redisUsedPercent: () => memory.usedPercent,
-    redisLimitBytes: () => memory.used?.limitBytes,
+    memoryOf,
     telemetry,
-    now: () => acceptingNow(clock),
+    now: (responseId) => acceptingNow(responseId === undefined ? clock : wired.cellOf(responseId).clock),
     logger,
   });
   const sockets = new SocketConnections({

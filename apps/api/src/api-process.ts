@@ -80,7 +80,7 @@ export class ApiProcess {
     const { server } = settings;
     const { trustedProxies } = server;
     await parts.tenants.takeSettings(settings);
-    await parts.clock.start();
+    for (const { clock } of parts.cells) await clock.start();
     // It listens for messages from the first connection on, and waits for that as long as it takes.
     const storeStarted = parts.store.start();
     storeStarted.catch(() => undefined); // It is awaited below, unless the start ends before.
@@ -119,7 +119,7 @@ export class ApiProcess {
     onListening?.({ url, adminUrl });
     await parts.redis.start(signal);
     await storeStarted;
-    if (!parts.clock.isSynchronized) await parts.clock.sample();
+    for (const { clock } of parts.cells) if (!clock.isSynchronized) await clock.sample();
     await parts.tenants.start(signal);
     await untilRedisTakes(() => parts.sealing.start(), signal);
     await parts.storedModels.start(signal);

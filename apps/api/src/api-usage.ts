@@ -7,13 +7,7 @@ import {
   type UsagePage,
   type UsageQueryParams,
 } from '@sluice/contract';
-import {
-  type CallerStore,
-  defaultCell,
-  type EndFact,
-  OutboxFollower,
-  OutboxReader,
-} from '@sluice/response-store';
+import type { CallerStores, EndFact } from '@sluice/response-store';
 import { type Logger, throttledWarning } from '@sluice/runtime';
 import {
   askedCosts,
@@ -27,17 +21,15 @@ import {
   usagePage,
   type UsageSum,
 } from '@sluice/usage';
-import { type ApiClients, type OutboxReaderName, outboxReaders, type Wired } from '@sluice/wiring';
+import { type ApiClients, OutboxFollowers, type Wired } from '@sluice/wiring';
 import type { KeyNames } from './key-names.ts';
-
-const readerName = 'usage' satisfies OutboxReaderName;
 
 /** Most ends that are counted in one go. */
 const mostAtOnce = 500;
 
 export interface ApiUsageOptions {
   settings: Pick<Settings, 'recovery' | 'dataDir' | 'usage' | 'webhooks'>;
-  wired: Wired<ApiClients, CallerStore>;
+  wired: Wired<ApiClients, CallerStores>;
   keys: KeyNames;
   logger: Logger;
   /** In place of the file in `dataDir`. */
@@ -57,7 +49,7 @@ export class ApiUsage {
   readonly #options: ApiUsageOptions;
   readonly #database: UsageDatabase;
   readonly #home: UsageHome;
-  readonly #follower: OutboxFollower;
+  readonly #follower: OutboxFollowers;
   #isElsewhere = false;
 
   constructor(options: ApiUsageOptions) {
@@ -71,17 +63,13 @@ export class ApiUsage {
       keyPrefix: wired.keyPrefix,
       database: this.#database,
     });
-    const reader = new OutboxReader({
-      redis: commands,
-      keys: wired.store.keys.inCell(defaultCell),
-      reader: readerName,
-      readers: outboxReaders(settings),
+    this.#follower = new OutboxFollowers({
+      settings,
+      wired,
+      name: 'usage',
       process: randomUUID(),
-      leaseMs: settings.recovery.lockMs,
-      count: mostAtOnce,
-    });
-    this.#follower = new OutboxFollower({
-      reader: { take: async (told) => ((await this.#isHere()) ? reader.take(told) : undefined) },
+      mostAtOnce,
+      mayRead: () => this.#isHere(),
       tell: async (ends) => {
         await this.#database.record(ends.map(usageOf));
         wired.telemetry.emit('usage.told', { outcome: 'counted', count: ends.length });

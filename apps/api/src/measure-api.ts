@@ -2,8 +2,8 @@ import type { Settings } from '@sluice/config';
 import { failureCodes } from '@sluice/contract';
 import type { JournalWriter } from '@sluice/journal';
 import { readQueues } from '@sluice/operator';
-import type { ResponseQueue } from '@sluice/queue';
-import type { CallerStore } from '@sluice/response-store';
+import type { ResponseQueues } from '@sluice/queue';
+import type { CallerStores } from '@sluice/response-store';
 import { countEnds, measureStore, type RedisMemory, type RedisWatch, type Telemetry } from '@sluice/runtime';
 import type { LiveSettings } from '@sluice/tenants';
 import type { Registry } from 'prom-client';
@@ -14,8 +14,8 @@ export interface ApiToMeasure extends Omit<ApiCounts, 'models'> {
   /** Their models are read at each use. */
   settings: Pick<Settings, 'models' | 'console'>;
   live: Pick<LiveSettings, 'limits'>;
-  queue: ResponseQueue;
-  store: Pick<CallerStore, 'acceptedAt' | 'tenantUse'>;
+  queue: ResponseQueues;
+  store: Pick<CallerStores, 'acceptedAt' | 'tenantUse'>;
   redis: Pick<RedisWatch, 'isWell' | 'problems'>;
   memory: Pick<RedisMemory, 'used'>;
   /** Undefined when none is kept. */

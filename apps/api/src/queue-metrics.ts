@@ -1,12 +1,12 @@
 import type { ReadQueue } from '@sluice/operator';
-import type { ResponseQueue } from '@sluice/queue';
+import type { ResponseQueues } from '@sluice/queue';
 import { Gauge, type Registry } from 'prom-client';
 
 /** A reading that is younger is not made again, in milliseconds: all gauges of a scrape share one, and so do scrapers. */
 const freshMs = 1_000;
 
 export interface QueuesToMeasure {
-  queue: Pick<ResponseQueue, 'names' | 'counts'>;
+  queue: Pick<ResponseQueues, 'names' | 'counts'>;
   /** The jobs in each queue, and how long the oldest of them has waited. */
   read: () => Promise<readonly ReadQueue[]>;
   /** The queues with a limit on what runs at once over all workers. */

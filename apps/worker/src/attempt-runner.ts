@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
 import type { Provider } from '@sluice/providers';
 import { type Outcome, queueName } from '@sluice/queue';
-import type { AttemptStore, ClaimedRecord, ClaimEnd } from '@sluice/response-store';
+import type { AttemptStores, ClaimedRecord, ClaimEnd } from '@sluice/response-store';
 import { type Logger, type RedisClock, throttledWarning, untilRedisTakes } from '@sluice/runtime';
 import { ContentSealer, SealingKeys } from '@sluice/response-store/sealed-content';
 import {
@@ -34,7 +34,7 @@ export interface AttemptRunnerOptions extends Pick<RunnerModelsOptions, 'createP
   /** Their models are read at each use: those in effect and the removed ones that are still served. */
   settings: ConnectedSettings;
   /** Closed with the runner. Its store tells the runner of each end that is asked for (`endAskedFor`). */
-  wired: Wired<RunnerClients, AttemptStore>;
+  wired: Wired<RunnerClients, AttemptStores>;
   /** Names this process in its lease and in what is told of its attempts. */
   workerId: string;
   /** Every upstream of the settings, by its id. Closed with the runner. */
@@ -50,7 +50,7 @@ export interface AttemptRunnerOptions extends Pick<RunnerModelsOptions, 'createP
 
 /** Runs responses, whether their ids come from a queue or from the worker that started this process. */
 export class AttemptRunner {
-  readonly store: AttemptStore;
+  readonly store: AttemptStores;
   readonly running: RunningAttempts;
   readonly clock: RedisClock;
   readonly health: UpstreamHealth;
@@ -145,7 +145,7 @@ export class AttemptRunner {
 
   /** Resolves when responses can be run, once Redis takes what that needs. Rejects with the reason of the signal. */
   async start(signal: AbortSignal): Promise<void> {
-    await this.clock.start();
+    for (const { clock } of this.#options.wired.cells) await clock.start();
     await this.store.start();
     await untilRedisTakes(() => this.#sealing.start(), signal);
     this.running.start();

@@ -1,10 +1,10 @@
 import type { Settings } from '@sluice/config';
-import { QueueKeeper, type QueueKeeperOptions, queueName, type ResponseQueue } from '@sluice/queue';
+import { QueueKeeper, type QueueKeeperOptions, queueName, type ResponseQueues } from '@sluice/queue';
 import { type Logger, throttledWarning } from '@sluice/runtime';
 
 export interface QueueLimitsOptions {
   settings: Pick<Settings, 'models'>;
-  queue: Pick<ResponseQueue, 'limitConcurrency'>;
+  queue: Pick<ResponseQueues, 'limitConcurrency'>;
   connection: QueueKeeperOptions['connection'];
   /** Starts every key of the cell. */
   keyPrefix: string;

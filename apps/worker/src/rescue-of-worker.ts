@@ -1,25 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { type AttemptStore, defaultCell } from '@sluice/response-store';
+import type { AttemptStores } from '@sluice/response-store';
 import { type Logger, throttledWarning } from '@sluice/runtime';
-import type { Wired } from '@sluice/wiring';
+import type { WiredCell } from '@sluice/wiring';
 import type { AttemptRunner } from './attempt-runner.ts';
 import { Rescue } from './rescue-responses.ts';
 import { RescueSchedule } from './rescue-schedule.ts';
 
 export interface RescuingWorker {
-  wired: Pick<Wired<unknown, AttemptStore>, 'store' | 'clock' | 'queue'>;
+  cell: Pick<WiredCell<unknown, AttemptStores>, 'name' | 'store' | 'clock' | 'queue'>;
   runner: Pick<AttemptRunner, 'end' | 'giveBack'>;
   logger: Logger;
 }
 
-/** The part of a worker in looking after responses that other processes left behind. */
-export function rescueOfWorker({ wired, runner, logger }: RescuingWorker): RescueSchedule {
-  const { store, clock, queue } = wired;
+/** The part of a worker in looking after responses of a cell that other processes left behind. */
+export function rescueOfWorker({ cell, runner, logger }: RescuingWorker): RescueSchedule {
+  const { name: ofCell, store, clock, queue } = cell;
   const storeNow = () => clock.now();
   const rescue = new Rescue({
-    survey: (offset, count) => store.survey(defaultCell, { offset, count }),
-    surveyDue: (count) => store.surveyDue(defaultCell, { now: storeNow(), count }),
-    recount: () => store.recount(defaultCell),
+    survey: (offset, count) => store.survey(ofCell, { offset, count }),
+    surveyDue: (count) => store.surveyDue(ofCell, { now: storeNow(), count }),
+    recount: () => store.recount(ofCell),
     endQueued: async (responseId, end) => {
       await store.endIfQueued(responseId, end);
     },
@@ -33,15 +33,14 @@ export function rescueOfWorker({ wired, runner, logger }: RescuingWorker): Rescu
     // Its claim sends one to its line that waits outside of its queue.
     priorityOf: async (responseId) => (await store.queuePriority(responseId)) ?? 1,
     standInLine: (responseId) => store.standInLine(responseId),
-    farQueues: () => store.farQueues(defaultCell),
+    farQueues: () => store.farQueues(ofCell),
     // A queue of a model that this process does not serve is somebody else's.
-    renumber: async (name) =>
-      queue.names.includes(name) && store.renumber(defaultCell, name, queue.order(name)),
+    renumber: async (name) => queue.names.includes(name) && store.renumber(ofCell, name, queue.order(name)),
     logger,
   });
   return new RescueSchedule({
-    lead: (leaseMs) => store.leadRescue(defaultCell, leaseMs),
-    nextDue: () => store.nextDue(defaultCell),
+    lead: (leaseMs) => store.leadRescue(ofCell, leaseMs),
+    nextDue: () => store.nextDue(ofCell),
     rescue,
     storeNow,
     onError: throttledWarning(logger, 'rescue failed').warn,

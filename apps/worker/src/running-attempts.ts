@@ -1,5 +1,5 @@
 import { type AbortReason, AttemptAborted } from './abort-reasons.ts';
-import type { HeldAttempt, ReleaseOptions } from '@sluice/response-store';
+import { type Cell, cellOf, type HeldAttempt, type ReleaseOptions } from '@sluice/response-store';
 import type { ResponseLog } from './response-log.ts';
 
 /** How often the leases of running responses are checked, in milliseconds. */
@@ -39,8 +39,8 @@ export class RunningAttempts {
   #timer: NodeJS.Timeout | undefined;
   #checking: Promise<void> | undefined;
   readonly #interrupted = new AbortController();
-  /** When the store last answered, or when there was nothing to ask it about. */
-  #heardAt = performance.now();
+  /** When each cell of the store last answered; absent while there is nothing to ask it about. */
+  readonly #heardAt = new Map<Cell, number>();
   /**
    * Claims that this process may hold and does not use, by response and token. Until they are released, other workers leave
    * the response to this one.
@@ -114,31 +114,41 @@ export class RunningAttempts {
   }
 
   async #check(): Promise<void> {
+    const held = Map.groupBy(this.#running.keys(), cellOf);
+    const releases = Map.groupBy(this.#releases.keys(), cellOf);
+    const cells = new Set([...held.keys(), ...releases.keys()]);
+    for (const cell of this.#heardAt.keys()) if (!cells.has(cell)) this.#heardAt.delete(cell);
+    const checks = [...cells].map((cell) =>
+      this.#checkIn(cell, { running: held.get(cell) ?? [], released: releases.get(cell) ?? [] }),
+    );
+    await Promise.all(checks);
+  }
+
+  /** A cell that does not answer holds up no other. */
+  async #checkIn(
+    cell: Cell,
+    { running, released }: { running: readonly string[]; released: readonly string[] },
+  ): Promise<void> {
     const { log, outageMs, onError } = this.#options;
-    const held = [...this.#running].map(([responseId, { token }]) => ({ responseId, token }));
+    const held = running.map((responseId) => ({
+      responseId,
+      token: this.#running.get(responseId)?.token ?? '',
+    }));
+    if (!this.#heardAt.has(cell)) this.#heardAt.set(cell, performance.now());
     try {
-      if (held.length === 0 && this.#releases.size === 0) {
-        this.#heardAt = performance.now();
-        return;
-      }
       const states = await log.checkLeases(held);
-      this.#heardAt = performance.now();
+      this.#heardAt.set(cell, performance.now());
       held.forEach(({ responseId, token }, index) => {
         const state = states[index];
         if (this.#running.get(responseId)?.token !== token) return;
         if (state === 'cancelled' || state === 'superseded') this.abort(responseId, state);
       });
-      await this.#settleSome();
+      const some = released.slice(0, mostReleasesAtOnce);
+      await Promise.all(some.map((responseId) => this.settleReleases(responseId)));
     } catch (error) {
-      if (performance.now() - this.#heardAt >= outageMs) {
-        for (const responseId of this.#running.keys()) this.abort(responseId, 'out_of_touch');
-      }
+      const silentMs = performance.now() - (this.#heardAt.get(cell) ?? 0);
+      if (silentMs >= outageMs) for (const responseId of running) this.abort(responseId, 'out_of_touch');
       onError(error);
     }
-  }
-
-  async #settleSome(): Promise<void> {
-    const some = [...this.#releases.keys()].slice(0, mostReleasesAtOnce);
-    await Promise.all(some.map((responseId) => this.settleReleases(responseId)));
   }
 }

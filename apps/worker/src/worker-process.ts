@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
 import type { Provider } from '@sluice/providers';
-import { QueueConsumer, QueueWatchdog } from '@sluice/queue';
-import type { AttemptStore } from '@sluice/response-store';
+import type { AttemptStores } from '@sluice/response-store';
 import {
   createMetrics,
   FailedLogins,
   type HealthServer,
   type Logger,
   type Metrics,
-  type RedisWatch,
   type RequestStop,
   type StopReason,
   startHealthServer,
@@ -21,20 +19,20 @@ import type { Traces } from '@sluice/traces';
 import {
   connect,
   type ConnectedSettings,
+  type RedisWatches,
   watchRedis,
   type Wired,
   type WorkerClients,
   workerRole,
 } from '@sluice/wiring';
 import { AttemptRunner, type AttemptRunnerOptions } from './attempt-runner.ts';
+import { WorkerCells } from './cells/worker-cells.ts';
 import { type IsolatedChild, IsolatedRuns } from './isolation/isolated-runs.ts';
 import { keptTurnsBytesOfHeap } from './input-budget.ts';
 import { measureWorker } from './measure-worker.ts';
 import { WorkerModels, type WorkerModelsOptions } from './models/worker-models.ts';
 import { spareBytes } from './output-budget.ts';
 import { QueueLimits } from './queue-limits.ts';
-import { rescueOfWorker } from './rescue-of-worker.ts';
-import type { RescueSchedule } from './rescue-schedule.ts';
 import { logWorker } from './worker-log.ts';
 import { workerStats } from './worker-stats.ts';
 import { WorkerWebhooks } from './worker-webhooks.ts';
@@ -68,16 +66,14 @@ export interface WorkerProcessOptions
  */
 export class WorkerProcess {
   readonly #options: WorkerProcessOptions;
-  readonly #wired: Wired<WorkerClients, AttemptStore>;
+  readonly #wired: Wired<WorkerClients, AttemptStores>;
   readonly #models: WorkerModels;
   readonly #runner: AttemptRunner;
   readonly #isolated: IsolatedRuns;
-  readonly #redis: RedisWatch;
+  readonly #redis: RedisWatches;
   readonly #metrics: Metrics;
-  readonly #worker: QueueConsumer;
+  readonly #cells: WorkerCells;
   readonly #limits: QueueLimits;
-  readonly #watchdog: QueueWatchdog;
-  readonly #rescue: RescueSchedule;
   readonly #stats: ProcessStats;
   /** Undefined where webhooks are switched off. */
   readonly #webhooks: WorkerWebhooks | undefined;
@@ -126,33 +122,34 @@ export class WorkerProcess {
       createProvider: options.createProvider,
       logger,
       isolate: (suspect) => this.#isolated.run(suspect),
-      holdQueue: (held, forMs) => this.#worker.hold(held, forMs),
+      holdQueue: (held, forMs) => this.#cells.hold(held, forMs),
       memoryShare: 1,
     });
     this.#redis = watchRedis(this.#wired, settings, { logger });
-    this.#worker = this.#consumerOf(settings, onQueueError);
+    this.#cells = new WorkerCells({
+      settings,
+      cells: this.#wired.cells,
+      runner: this.#runner,
+      logger,
+      now,
+      onQueueError,
+      onStuck: (stuck) => this.#stopForStuck(stuck),
+    });
     const connection = this.#wired.clients.commands;
     this.#limits = new QueueLimits({ settings, queue, connection, keyPrefix, logger });
     this.#models.follow({
       runner: this.#runner,
       isolated: this.#isolated,
       limits: this.#limits,
-      consumer: this.#worker,
-    });
-    this.#watchdog = new QueueWatchdog({
-      queue,
-      consumer: this.#worker,
-      now,
-      onStuck: (stuck) => this.#stopForStuck(stuck),
+      consumer: this.#cells,
     });
     measureWorker(telemetry, this.#metrics.registry, {
       settings,
       runner: this.#runner,
-      consumer: this.#worker,
+      consumer: this.#cells,
       redis: this.#redis,
       journal: this.#wired.journal,
     });
-    this.#rescue = rescueOfWorker({ wired: this.#wired, runner: this.#runner, logger });
     if (settings.webhooks.enabled) {
       this.#webhooks = new WorkerWebhooks({ settings, wired: this.#wired, workerId, logger });
     }
@@ -160,7 +157,7 @@ export class WorkerProcess {
       settings,
       wired: this.#wired,
       runner: this.#runner,
-      worker: this.#worker,
+      worker: this.#cells,
       isStopping: () => this.#isStopping,
       logger,
     });
@@ -195,9 +192,7 @@ export class WorkerProcess {
     await this.#runner.start(signal);
     await this.#models.discover(signal);
     this.#hasStarted = true;
-    this.#worker.start();
-    this.#watchdog.start();
-    this.#rescue.start();
+    this.#cells.start();
     this.#stats.start();
     this.#models.start();
     this.#webhooks?.start();
@@ -213,13 +208,12 @@ export class WorkerProcess {
   async stop(_reason: StopReason): Promise<void> {
     this.#isStopping = true;
     this.#stats.announce();
-    this.#watchdog.stop();
     const changesStopped = this.#models.stop();
-    const rescueStopped = this.#rescue.stop();
+    const rescueStopped = this.#cells.stopRescue();
     const graceMs = this.#options.settings.drainTimeoutMs * abortShare;
     const abort = setTimeout(() => this.#interruptAll(), graceMs);
-    await this.#worker.quiet();
-    await this.#worker.stop();
+    await this.#cells.quiet();
+    await this.#cells.stop();
     clearTimeout(abort);
     await Promise.all([rescueStopped, changesStopped]);
     await this.#isolated.stop();
@@ -230,27 +224,6 @@ export class WorkerProcess {
     this.#redis.stop();
     this.#metrics.stop();
     await this.#runner.stop();
-  }
-
-  #consumerOf(
-    { recovery, workerConcurrency, dashboard }: ConnectedSettings,
-    onError: (error: Error) => void,
-  ): QueueConsumer {
-    const { clients, keyPrefix, queue } = this.#wired;
-    return new QueueConsumer({
-      keyPrefix,
-      names: queue.names,
-      onError,
-      connection: clients.jobs,
-      concurrency: workerConcurrency,
-      lockMs: recovery.lockMs,
-      stalledMs: recovery.stalledMs,
-      keep: { completed: dashboard.keepCompleted, failed: dashboard.keepFailed },
-      run: (responseId) => this.#runner.execute(responseId),
-      onDeferred: (responseId) => this.#standInLine(responseId),
-      onDefect: (error, responseId) =>
-        this.#options.logger.error({ responseId, err: error }, 'attempt rejected'),
-    });
   }
 
   #stopForStuck(stuck: { queue: string }): void {
@@ -273,19 +246,12 @@ export class WorkerProcess {
     });
   }
 
-  /** Until it is in its line, nothing lets it in; the rescue finds one that is in none. */
-  #standInLine(responseId: string): void {
-    this.#wired.store.standInLine(responseId).catch((error: unknown) => {
-      this.#options.logger.warn({ responseId, err: error }, 'response not in its line');
-    });
-  }
-
   async #readiness() {
     const { running } = this.#runner;
     const isStoreReady = await this.#redis.isReady();
     return {
-      isReady: isStoreReady && this.#worker.isRunning && !this.#isStopping,
-      checks: { store: isStoreReady, taking_jobs: this.#worker.isRunning, running: running.size },
+      isReady: isStoreReady && this.#cells.isRunning && !this.#isStopping,
+      checks: { store: isStoreReady, taking_jobs: this.#cells.isRunning, running: running.size },
     };
   }
 }

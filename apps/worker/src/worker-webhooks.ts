@@ -1,24 +1,16 @@
 import type { Settings } from '@sluice/config';
 import { webhookEventTypes } from '@sluice/contract';
-import {
-  type AttemptStore,
-  defaultCell,
-  type EndFact,
-  OutboxFollower,
-  OutboxReader,
-} from '@sluice/response-store';
+import type { AttemptStores, EndFact } from '@sluice/response-store';
 import { type Logger, throttledWarning } from '@sluice/runtime';
 import { type Happening, sendingBy, WebhookSender } from '@sluice/webhooks';
-import { outboxReaders, type OutboxReaderName, type WorkerClients, type Wired } from '@sluice/wiring';
-
-const readerName = 'webhooks' satisfies OutboxReaderName;
+import { OutboxFollowers, type WorkerClients, type Wired } from '@sluice/wiring';
 
 /** Most ends that are planned in one go. */
 const mostAtOnce = 100;
 
 export interface WorkerWebhooksOptions {
   settings: Pick<Settings, 'webhooks' | 'usage' | 'recovery'>;
-  wired: Wired<WorkerClients, AttemptStore>;
+  wired: Wired<WorkerClients, AttemptStores>;
   workerId: string;
   logger: Logger;
 }
@@ -29,7 +21,7 @@ export interface WorkerWebhooksOptions {
  */
 export class WorkerWebhooks {
   readonly #sender: WebhookSender;
-  readonly #follower: OutboxFollower;
+  readonly #follower: OutboxFollowers;
 
   constructor({ settings, wired, workerId, logger }: WorkerWebhooksOptions) {
     const { commands, jobs } = wired.clients;
@@ -45,16 +37,12 @@ export class WorkerWebhooks {
       logger,
       onTry: (outcome) => wired.telemetry.emit('webhook.tried', { outcome }),
     });
-    this.#follower = new OutboxFollower({
-      reader: new OutboxReader({
-        redis: commands,
-        keys: wired.store.keys.inCell(defaultCell),
-        reader: readerName,
-        readers: outboxReaders(settings),
-        process: workerId,
-        leaseMs: lockMs,
-        count: mostAtOnce,
-      }),
+    this.#follower = new OutboxFollowers({
+      settings,
+      wired,
+      name: 'webhooks',
+      process: workerId,
+      mostAtOnce,
       tell: (ends, happenings) =>
         this.#sender.plan([...ends.flatMap((end) => endedResponse(end) ?? []), ...happenings]),
       onLost: (count) =>

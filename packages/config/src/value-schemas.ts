@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { parseRedisAddress } from '@sluice/runtime/redis-address';
+import { parseRedisCells } from '@sluice/runtime/redis-cells';
 import { z } from 'zod';
 
 /** The longest delay of a Node timer. With a longer one it fires at once. */
@@ -125,12 +125,12 @@ export function weight() {
   return z.number().min(0.1).max(1000);
 }
 
-/** The address of Redis or Valkey. */
+/** The addresses of Redis or Valkey, one for each cell. */
 export const redisUrl = z
   .string()
   .superRefine((value, context) => {
     try {
-      parseRedisAddress(value);
+      parseRedisCells(value);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       context.addIssue({ code: 'custom', message: error.message });

@@ -1,6 +1,6 @@
 import type { Settings } from '@sluice/config';
-import type { ResponseQueue } from '@sluice/queue';
-import type { CallerStore } from '@sluice/response-store';
+import type { ResponseQueues } from '@sluice/queue';
+import type { CallerStores } from '@sluice/response-store';
 import type { LiveSettings, Tenants } from '@sluice/tenants';
 import type { Redis } from 'ioredis';
 import { ActStore } from './acts/act-store.ts';
@@ -62,8 +62,10 @@ export interface OperatorOptions
   connection: Redis;
   /** Starts every key of the cell. */
   keyPrefix: string;
-  store: CallerStore;
-  queue: ResponseQueue;
+  store: CallerStores;
+  /** The cells of the store, of which each keeps by itself which queues are paused. */
+  cells: readonly { keyPrefix: string; clients: { commands: Redis }; queue: ResponseQueues }[];
+  queue: ResponseQueues;
   index: ResponseIndex;
   tenants: Tenants;
   /** Finds the responses for an act on many; the index by default. */
@@ -82,7 +84,9 @@ export function makeOperator(options: OperatorOptions): Operator {
     audit,
   });
   const tails = new ResponseTails({ ...options, ...options.tails });
-  const pauses = keptPauses({ ...options, audit });
+  const pauses = options.cells.map(({ keyPrefix: ofCell, clients: { commands }, queue }) =>
+    keptPauses({ ...options, connection: commands, keyPrefix: ofCell, queue, audit }),
+  );
   const reports = serviceReports(options);
   const queues = new OperatorQueues({ ...options, audit, acts });
   return {
@@ -96,10 +100,12 @@ export function makeOperator(options: OperatorOptions): Operator {
     audit,
     reports,
     index,
-    start: () => pauses.start(),
+    start: () => {
+      for (const each of pauses) each.start();
+    },
     async stop() {
       reports.overview.stop();
-      await Promise.all([acts.stop(), pauses.stop(), index.stop()]);
+      await Promise.all([acts.stop(), index.stop(), ...pauses.map((each) => each.stop())]);
     },
   };
 }

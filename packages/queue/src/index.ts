@@ -8,7 +8,8 @@ export {
   type QueueRoom,
   type ResponseQueueOptions,
 } from './response-queue.ts';
-export { QueueConsumer, type QueueConsumerOptions } from './queue-consumer.ts';
+export { queuesOfCells, type ResponseQueues } from './queues-of-cells.ts';
+export { leastSlots, QueueConsumer, type QueueConsumerOptions } from './queue-consumer.ts';
 export { QueueKeeper, type QueueKeeperOptions } from './queue-keeper.ts';
 export { QueueWatchdog, type QueueWatchdogOptions } from './queue-watchdog.ts';
 export {

@@ -62,6 +62,8 @@ export class QueueConsumer {
   readonly #served = new Map<string, readonly Worker[]>();
   /** The BullMQ workers of queues that are not served any more, until their last jobs have ended. */
   readonly #leaving = new Set<Worker>();
+  /** The slots of queues that have others than at the start. */
+  readonly #slots = new Map<string, number>();
   readonly #held = new Map<string, { until: number; timer: NodeJS.Timeout }>();
   /** Jobs that run here, by id. */
   readonly #running = new Set<string>();
@@ -94,6 +96,7 @@ export class QueueConsumer {
       if (this.#served.has(name)) continue;
       const workers = shares(this.#options.concurrency).map((slots) => this.#startWorker(name, slots));
       this.#served.set(name, workers);
+      this.setSlots(name, this.#slotsOf(name));
     }
     for (const [name, workers] of this.#served) if (!this.#names.includes(name)) this.#leave(name, workers);
   }
@@ -126,7 +129,19 @@ export class QueueConsumer {
   /** Whether this consumer could take another job of a queue. */
   hasFreeSlot(name: string): boolean {
     if (!this.isTaking(name)) return false;
-    return (this.#busy.get(name) ?? 0) < this.#options.concurrency;
+    return (this.#busy.get(name) ?? 0) < this.#slotsOf(name);
+  }
+
+  /**
+   * Gives a queue so many slots from now on. Jobs that have one keep it. Each BullMQ worker keeps one at least; see `leastSlots`.
+   */
+  setSlots(name: string, slots: number): void {
+    this.#slots.set(name, slots);
+    const workers = this.#served.get(name) ?? [];
+    for (const [at, share] of shares(slots, workers.length).entries()) {
+      const worker = workers[at];
+      if (worker) worker.concurrency = Math.max(share, 1);
+    }
   }
 
   /**
@@ -162,6 +177,10 @@ export class QueueConsumer {
     const isIdle = () => this.#running.size === 0;
     const all = [...this.#workers, ...this.#leaving];
     await Promise.all(all.map((worker) => closeWorker(worker, this.#options.connection, isIdle)));
+  }
+
+  #slotsOf(name: string): number {
+    return this.#slots.get(name) ?? this.#options.concurrency;
   }
 
   get #workers(): Worker[] {
@@ -252,8 +271,15 @@ export class QueueConsumer {
   }
 }
 
+/** The fewest slots that a queue of a consumer with so many can have. */
+export function leastSlots(concurrency: number): number {
+  return shares(concurrency).length;
+}
+
 /** Splits slots into shares that differ by one at most. */
-function shares(slots: number): number[] {
-  const count = Math.min(Math.ceil(slots / slotsPerWorker), mostWorkers);
+function shares(
+  slots: number,
+  count: number = Math.min(Math.ceil(slots / slotsPerWorker), mostWorkers),
+): number[] {
   return Array.from({ length: count }, (_, at) => Math.floor((slots + at) / count));
 }

@@ -145,8 +145,8 @@ export class ResponseQueue {
     return Number(added ?? 0) - waiting - ordered - delayed;
   }
 
-  /** Where and how BullMQ keeps the jobs of a queue that have a priority, for the scripts that number them. */
-  order(name: string): { jobs: string; jobPrefix: string; perPriority: number } {
+  /** Where and how BullMQ keeps the jobs of a queue that have a priority, in the cell of a response, for the scripts that number them. */
+  order(name: string, _responseId?: string): { jobs: string; jobPrefix: string; perPriority: number } {
     const queue = this.#queue(name);
     return { jobs: queue.toKey('prioritized'), jobPrefix: queue.toKey(''), perPriority: 2 ** 32 };
   }

@@ -86,8 +86,8 @@ export class CallerStore extends ResponseStore {
     await this.#lease.stop();
   }
 
-  /** An id for a new response of a tenant, in the tenant's cell. */
-  newId(tenant: string, randomBytes: RandomBytes): string {
+  /** An id for a new response of a tenant, in the tenant's cell, or in that of the response that it continues from. */
+  newId(tenant: string, randomBytes: RandomBytes, _previousId?: string | null): string {
     return newResponseId(randomBytes, this.keys.home(tenant));
   }
 
@@ -151,10 +151,10 @@ export class CallerStore extends ResponseStore {
   }
 
   /**
-   * Waits until all that the store has done by now is as safe as the settings ask for. False when that takes too long:
-   * nobody may be told of it.
+   * Waits until all that the store has done by now in the cells of some responses, without any in all cells, is as safe as the
+   * settings ask for. False when that takes too long: nobody may be told of it.
    */
-  async isDurable(): Promise<boolean> {
+  async isDurable(..._responseIds: readonly string[]): Promise<boolean> {
     if (!this.#barrier) return true;
     try {
       return await this.#barrier.reached();

@@ -1,6 +1,15 @@
 export { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
 export { type Durability, isWrittenSafely } from './delivery/durability.ts';
 export { CallerStore, type CallerStoreOptions } from './caller-store.ts';
+export {
+  type AttemptStores,
+  attemptStores,
+  type CallerStores,
+  callerStores,
+  type ResponseStores,
+  responseStores,
+} from './cells/stores-of-cells.ts';
+export { untilCellsStart } from './cells/start-cells.ts';
 export { AttemptStore, type AttemptStoreOptions, type WriterOptions } from './attempt-store.ts';
 export {
   prepareRequest,
@@ -48,7 +57,7 @@ export {
   type OutboxReaderOptions,
   tellOfBatch,
 } from './outbox/outbox.ts';
-export { defaultCell, type Cell } from './record/cells.ts';
+export { type Cell, cellOf, defaultCell } from './record/cells.ts';
 export type { LargeValueConnection, RedisCommands, RedisSubscriber } from './record/connection.ts';
 export { type EndFacts, parseEnd, type EndOfResponse } from './record/end-json.ts';
 export type { FileReference } from './file-references.ts';

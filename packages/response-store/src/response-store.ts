@@ -5,7 +5,14 @@ import type { TenantUseNow } from '@sluice/contract/admin';
 import { LargeValues } from './large-values.ts';
 import type { HoldMemory } from './reading/open-ends.ts';
 import { acceptedAt } from './reading/accepted-at.ts';
-import { listStored, type StoredPage } from './reading/list-stored.ts';
+import {
+  listInCell,
+  type ListedResponses,
+  type ListPlace,
+  placeOnList,
+  readPage,
+  type StoredPage,
+} from './reading/list-stored.ts';
 import { areOpen, openIds } from './reading/open-responses.ts';
 import { queuePriority } from './reading/queue-priority.ts';
 import { hasLog, type LoggedEvent, readEvents } from './reading/read-events.ts';
@@ -110,13 +117,29 @@ export class ResponseStore {
     return hasLog(this.access, responseId);
   }
 
-  /** Stored responses of a tenant, newest first; undefined when `after` is not among them. See `listStored`. */
-  list(
+  /** Stored responses of a tenant, newest first; undefined when `after` is not among them. */
+  async list(
     tenant: string,
-    page: { after: string | undefined; limit: number },
+    { after, limit }: { after: string | undefined; limit: number },
     hold: HoldMemory,
   ): Promise<StoredPage | undefined> {
-    return listStored(this.access, tenant, page, hold);
+    const place = after === undefined ? undefined : await this.placeOnList(tenant, after);
+    if (after !== undefined && place === undefined) return undefined;
+    const listed = await this.listed(tenant, { cell: this.keys.home(tenant), after: place, limit });
+    return readPage(listed, (id) => this.readWhole(id), hold);
+  }
+
+  /** The place of a response on the lists of a tenant; undefined when it is on none. */
+  placeOnList(tenant: string, responseId: string): Promise<ListPlace | undefined> {
+    return placeOnList(this.access, tenant, responseId);
+  }
+
+  /** A page of the stored responses of a tenant in a cell, newest first, before any is read; see `listInCell`. */
+  listed(
+    tenant: string,
+    page: { cell: Cell; after: ListPlace | undefined; limit: number },
+  ): Promise<ListedResponses> {
+    return listInCell(this.access, tenant, page);
   }
 
   /** Asks for the end of a response, whether or not anybody waits for it. A second or late call changes nothing. */

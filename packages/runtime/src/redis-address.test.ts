@@ -31,7 +31,7 @@ describe('an address of Redis', () => {
       'redis://u:pw@a/1',
     ],
   ])('%s says where the primary is', (text, topology, url) => {
-    expect(parseRedisAddress(text)).toEqual({ url, topology });
+    expect(parseRedisAddress(text)).toEqual({ url, topology, cell: '0' });
   });
 
   it.each([
@@ -44,6 +44,7 @@ describe('an address of Redis', () => {
     ['redis://a?cluster&nodes=b:70000', "has 'b:70000' among"],
     ['redis://a/3?cluster', 'names a database'],
     ['redis://a?sentinelPassword=x', 'without `sentinel`'],
+    ['redis://a?cell=', 'must be one letter or digit'],
   ])('%s is refused', (text, message) => {
     expect(() => parseRedisAddress(text)).toThrow(message);
   });

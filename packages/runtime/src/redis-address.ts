@@ -10,14 +10,22 @@ export type RedisTopology =
   | { kind: 'sentinel'; nodes: RedisNode[]; name: string; password: string | undefined }
   | { kind: 'cluster'; nodes: RedisNode[] };
 
+/** A cell is named by one letter or digit. */
+export const cellName = /^[0-9A-Za-z]$/;
+
+/** The cell of an address that names none. */
+export const firstCell = '0';
+
 export interface RedisAddress {
   /** The address without the parameters of ours, as clients take it. */
   url: string;
   topology: RedisTopology;
+  /** The cell whose keys are there. */
+  cell: string;
 }
 
 /** The parameters of an address that are ours. */
-const parameters = ['cluster', 'sentinel', 'sentinelPassword', 'nodes'] as const;
+const parameters = ['cluster', 'sentinel', 'sentinelPassword', 'nodes', 'cell'] as const;
 
 /**
  * Reads an address of Redis:
@@ -28,7 +36,7 @@ const parameters = ['cluster', 'sentinel', 'sentinelPassword', 'nodes'] as const
  * - `redis://user:password@host:7000?cluster` is a node of a cluster.
  *
  * `nodes=host:port,host:port` names further Sentinels or nodes, which are asked when the first one does not answer. With `rediss://` all of them are
- * spoken to by TLS.
+ * spoken to by TLS. `cell=NAME` names the cell whose keys are there; see `parseRedisCells`.
  *
  * @throws {RangeError} that says what is wrong with it.
  */
@@ -43,12 +51,13 @@ export function parseRedisAddress(text: string): RedisAddress {
   const given = parametersOf(url);
   const fault = faultOf(given, url.pathname);
   if (fault !== undefined) throw new RangeError(fault);
-  const { isCluster, name, password, others } = given;
+  const { isCluster, name, password, others, cell } = given;
   const nodes = [first(url, name === undefined ? 6379 : 26_379), ...others.map(parseNode)];
-  if (isCluster) return { url: stripped.href, topology: { kind: 'cluster', nodes } };
+  if (isCluster) return { url: stripped.href, topology: { kind: 'cluster', nodes }, cell };
   return {
     url: stripped.href,
     topology: name === undefined ? { kind: 'server' } : { kind: 'sentinel', nodes, name, password },
+    cell,
   };
 }
 
@@ -58,6 +67,7 @@ interface Given {
   name: string | undefined;
   password: string | undefined;
   others: string[];
+  cell: string;
 }
 
 function parametersOf({ searchParams }: URL): Given {
@@ -66,11 +76,12 @@ function parametersOf({ searchParams }: URL): Given {
     name: searchParams.get('sentinel') ?? undefined,
     password: searchParams.get('sentinelPassword') ?? undefined,
     others: searchParams.get('nodes')?.split(',') ?? [],
+    cell: searchParams.get('cell') ?? firstCell,
   };
 }
 
 /** The fault of parameters that do not go together; undefined without one. */
-function faultOf({ isCluster, name, password, others }: Given, path: string): string | undefined {
+function faultOf({ isCluster, name, password, others, cell }: Given, path: string): string | undefined {
   const isSentinel = name !== undefined;
   if (isCluster && isSentinel) return 'has the parameters `cluster` and `sentinel`; remove one of them';
   if (name === '')
@@ -80,6 +91,7 @@ function faultOf({ isCluster, name, password, others }: Given, path: string): st
   if (password !== undefined && !isSentinel) return 'has `sentinelPassword` without `sentinel`; remove it';
   if (isCluster && !/^\/?0?$/.test(path))
     return 'names a database, of which a cluster has one alone; remove the number';
+  if (!cellName.test(cell)) return `has \`cell=${cell}\`, which must be one letter or digit`;
   return undefined;
 }
 

@@ -108,8 +108,12 @@ export function subscriberClient(url: string, options: RedisClientOptions): Redi
   return redis;
 }
 
-/** The URL without user name, password and query, for messages and logs. */
-export function maskRedisUrl(url: string): string {
+/** The URLs without user name, password and query, for messages and logs. */
+export function maskRedisUrl(urls: string): string {
+  return urls.trim().split(/\s+/).map(maskOne).join(' ');
+}
+
+function maskOne(url: string): string {
   if (!URL.canParse(url)) return '(not a URL)';
   const parsed = new URL(url);
   const credentials = parsed.username !== '' || parsed.password !== '' ? '***@' : '';

@@ -1,17 +1,12 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import { parseRedisAddress, type RedisNode, type RedisTopology } from './redis-address.ts';
+import { slotOfCell } from './redis-cells.ts';
 
 /** Options of a client that are those of everyone it asks, too. */
 type Access = Pick<RedisOptions, 'username' | 'password' | 'tls' | 'family'>;
 
 /** How long one of those who know the primary has for its answer, in milliseconds. */
 const askMs = 1_000;
-
-/**
- * The slot of all keys, which begin with a prefix without braces and the hash tag `{0}`: CRC16 of `0` modulo 16,384 (Redis cluster
- * specification, "Key distribution model").
- */
-const cellSlot = 13_907;
 
 /** The question that is under way for each address: the clients of a process that lose a primary together ask once. */
 const underWay = new Map<string, Promise<RedisNode>>();
@@ -21,26 +16,32 @@ const heardOf = new Map<string, RedisNode[]>();
 
 /** Finds the primary of an address each time that a client connects; undefined for an address that is the primary's own. */
 export function locatorOf(address: string): ((access: Access) => Promise<RedisNode>) | undefined {
-  const { topology } = parseRedisAddress(address);
+  const { topology, cell } = parseRedisAddress(address);
   if (topology.kind === 'server') return undefined;
+  const known = { topology, slot: slotOfCell(cell) };
   return (access) => {
     const asking =
-      underWay.get(address) ?? askInTurn(address, topology, access).finally(() => underWay.delete(address));
+      underWay.get(address) ?? askInTurn(address, known, access).finally(() => underWay.delete(address));
     underWay.set(address, asking);
     return asking;
   };
 }
 
-type Known = Exclude<RedisTopology, { kind: 'server' }>;
+interface Known {
+  topology: Exclude<RedisTopology, { kind: 'server' }>;
+  /** The slot of the keys that are looked for. */
+  slot: number;
+}
 
-async function askInTurn(address: string, topology: Known, access: Access): Promise<RedisNode> {
+async function askInTurn(address: string, known: Known, access: Access): Promise<RedisNode> {
+  const { topology } = known;
   const nodes = new Map(
     [...topology.nodes, ...(heardOf.get(address) ?? [])].map((node) => [nameOf(node), node]),
   );
   const faults: string[] = [];
   for (const node of nodes.values()) {
     try {
-      const { primary, others } = await ask(node, topology, access);
+      const { primary, others } = await ask(node, known, access);
       heardOf.set(address, others);
       return primary;
     } catch (error) {
@@ -54,7 +55,7 @@ async function askInTurn(address: string, topology: Known, access: Access): Prom
 
 async function ask(
   node: RedisNode,
-  topology: Known,
+  { topology, slot }: Known,
   access: Access,
 ): Promise<{ primary: RedisNode; others: RedisNode[] }> {
   // The options of the client may have more, such as the connector that asks here.
@@ -79,7 +80,9 @@ async function ask(
   client.on('error', (error) => (reason = error));
   try {
     await client.connect();
-    return topology.kind === 'cluster' ? await ownerIn(client, node) : await primaryBy(client, topology.name);
+    return topology.kind === 'cluster'
+      ? await ownerIn(client, { asked: node, slot })
+      : await primaryBy(client, topology.name);
   } catch (error) {
     throw reason ?? error;
   } finally {
@@ -99,13 +102,13 @@ type SlotRange = [first: number, last: number, ...nodes: [host: string | null, p
 
 async function ownerIn(
   client: Redis,
-  asked: RedisNode,
+  { asked, slot }: { asked: RedisNode; slot: number },
 ): Promise<{ primary: RedisNode; others: RedisNode[] }> {
   const ranges = (await client.call('CLUSTER', 'SLOTS')) as SlotRange[]; // the form of its reply
   // A node that does not know its own name leaves it out.
   const nodeOf = ([host, port]: [string | null, number]) => ({ host: host || asked.host, port });
-  const owner = ranges.find(([first, last]) => first <= cellSlot && cellSlot <= last)?.[2];
-  if (!owner) throw new Error(`no node has slot ${cellSlot}: give the cluster all of its slots`);
+  const owner = ranges.find(([first, last]) => first <= slot && slot <= last)?.[2];
+  if (!owner) throw new Error(`no node has slot ${slot}: give the cluster all of its slots`);
   return { primary: nodeOf(owner), others: ranges.flatMap(([, , ...nodes]) => nodes.map(nodeOf)) };
 }
 

@@ -1,12 +1,13 @@
 import type { Settings } from '@sluice/config';
 import { type JournalWriter, openJournal, queuedEndFact } from '@sluice/journal';
-import { queueName, ResponseQueue } from '@sluice/queue';
-import { defaultCell, type LetIn, type ResponseStore } from '@sluice/response-store';
+import { queueName, queuesOfCells, ResponseQueue, type ResponseQueues } from '@sluice/queue';
+import { type Cell, cellOf, type LetIn, type ResponseStore } from '@sluice/response-store';
 import {
   closeRedis,
   type Logger,
+  parseRedisCells,
   RedisClock,
-  RedisWatch,
+  type RedisCell,
   Telemetry,
   throttledWarning,
 } from '@sluice/runtime';
@@ -14,16 +15,36 @@ import type { Redis } from 'ioredis';
 import { outboxWriting } from './outbox-readers.ts';
 import type { ConnectedSettings, Role } from './roles.ts';
 
-/** The parts that every process of the service has in common, connected with each other but not started. */
-export interface Wired<Clients, Store> {
+/** A cell of the store as a process is connected with it. */
+export interface WiredCell<Clients, Store> {
+  name: Cell;
+  /** The address of its primary. */
+  url: string;
   clients: Clients;
   clock: RedisClock;
-  telemetry: Telemetry;
   store: Store;
   /** Starts every key of the cell, BullMQ's too. */
   keyPrefix: string;
   /** Knows no queue in a process that leaves them to the worker beside it. */
   queue: ResponseQueue;
+}
+
+/**
+ * The parts that every process of the service has in common, connected with each other but not started. Clients, clock and the prefix of keys are
+ * those of the first cell, which has what belongs to no response: keys, models, the journal, acts of operators.
+ */
+export interface Wired<Clients, Stores> {
+  clients: Clients;
+  clock: RedisClock;
+  telemetry: Telemetry;
+  /** The stores of all cells as one. */
+  store: Stores;
+  keyPrefix: string;
+  /** The queues of all cells as one. */
+  queue: ResponseQueues;
+  cells: readonly [WiredCell<Clients, Stores>, ...WiredCell<Clients, Stores>[]];
+  /** The cell of a response; the first one for an id that names none. */
+  cellOf: (responseId: string) => WiredCell<Clients, Stores>;
   /** Moves the jobs of responses into their queues, and tells of it. */
   letInAll: (letIn: readonly LetIn[]) => void;
   /** Undefined when none is kept. */
@@ -32,7 +53,7 @@ export interface Wired<Clients, Store> {
 
 export interface ConnectOptions<Clients> {
   logger: Logger;
-  /** In place of the connections of the role. */
+  /** In place of the connections of the role to the first cell. */
   clients?: Clients | undefined;
   /** In place of the queue of this process. */
   letInAll?: (letIn: readonly LetIn[]) => void;
@@ -48,14 +69,11 @@ export interface ConnectOptions<Clients> {
  *
  * Every composition begins here: that of the api, of the worker and of what it isolates, of an operator's command, and of the tests.
  */
-export function connect<Clients extends { commands: Redis }, Store extends ResponseStore>(
+export function connect<Clients extends { commands: Redis }, Store extends ResponseStore & Stores, Stores>(
   settings: ConnectedSettings,
-  role: Role<Clients, Store>,
+  role: Role<Clients, Store, Stores>,
   { logger, onQueueError, ...options }: ConnectOptions<Clients>,
-): Wired<Clients, Store> {
-  const clients = options.clients ?? role.clients(settings, { logger });
-  const { commands } = clients;
-  const clock = new RedisClock({ client: commands, logger });
+): Wired<Clients, Stores> {
   const telemetry = new Telemetry(
     options.onListenerError ?? ((error) => logger.error({ err: error }, 'telemetry listener failed')),
   );
@@ -64,51 +82,55 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
     queue.letInAll(letIn);
   };
   const { letInAll = intoQueue } = options;
-  const store = role.store({
-    settings,
-    clients,
-    clock,
-    common: {
+  const stores = new Map<Cell, Store>();
+  const found = parseRedisCells(settings.redisUrl);
+  const wireCell = ({ name, url }: RedisCell): WiredCell<Clients, Stores> => {
+    const given = stores.size === 0 ? options.clients : undefined;
+    const clients = given ?? role.clients(url, settings, { logger });
+    const clock = new RedisClock({ client: clients.commands, logger });
+    const common = {
       keyPrefix: settings.keyPrefix,
+      cells: [name],
       retention: settings.retention,
       onLetIn: letInAll,
       outbox: outboxWriting(settings),
-      onQueuedEnd: (ended) => telemetry.emit('response.ended', queuedEndFact(ended)),
-    },
-  });
-  const { prefix: keyPrefix } = store.keys.inCell(defaultCell);
-  const queue = new ResponseQueue({
-    connection: commands,
-    keyPrefix,
-    names: role.hasQueues ? queueNames(settings) : [],
-    onError: onQueueError,
-    onLetInFailed: throttledWarning(logger, 'response not let into its queue').warn,
-  });
+      onQueuedEnd: (ended: Parameters<typeof queuedEndFact>[0]) =>
+        telemetry.emit('response.ended', queuedEndFact(ended)),
+    };
+    const store = role.store({ settings, url, cellCount: found.length, clients, clock, common });
+    stores.set(name, store);
+    const { prefix: keyPrefix } = store.keys.inCell(name);
+    const ofCell = new ResponseQueue({
+      connection: clients.commands,
+      keyPrefix,
+      names: role.hasQueues ? queueNames(settings) : [],
+      onError: onQueueError,
+      onLetInFailed: throttledWarning(logger, 'response not let into its queue').warn,
+    });
+    return { name, url, clients, clock, store, keyPrefix, queue: ofCell };
+  };
+  const [first, ...others] = found.map(wireCell);
+  if (!first) throw new RangeError('REDIS_URL has no address');
+  const cells: Wired<Clients, Stores>['cells'] = [first, ...others];
+  const byName = new Map(cells.map((cell) => [cell.name, cell]));
+  const find = (responseId: string) => byName.get(cellOf(responseId)) ?? first;
+  const queue: ResponseQueues =
+    others.length === 0
+      ? first.queue
+      : queuesOfCells(
+          [first.queue, ...others.map((cell) => cell.queue)],
+          (responseId) => find(responseId).queue,
+        );
+  const { clients, clock, keyPrefix } = first;
   const journal = openJournal(telemetry, {
-    connection: commands,
+    connection: clients.commands,
     keyPrefix,
     settings: { ...settings.console, journal: settings.console.journal && role.hasQueues },
     now: () => clock.now(),
     onDropped: throttledWarning(logger, 'journal not written').warn,
   });
-  return { clients, clock, telemetry, store, keyPrefix, queue, letInAll, journal };
-}
-
-/** Watches the Redis of a process over all of its connections. Start what it returns. */
-export function watchRedis(
-  { clients, store }: Wired<{ commands: Redis }, ResponseStore>,
-  settings: ConnectedSettings,
-  { logger, ...options }: { logger: Logger; durability?: Settings['durability'] },
-): RedisWatch {
-  const { commands, ...others } = clients;
-  return new RedisWatch({
-    ...options,
-    url: settings.redisUrl,
-    commands,
-    others: Object.values(others),
-    probeKey: store.keys.inCell(defaultCell).probe,
-    logger,
-  });
+  const store = others.length === 0 ? first.store : role.unite(settings.keyPrefix, stores);
+  return { clients, clock, telemetry, store, keyPrefix, queue, cells, cellOf: find, letInAll, journal };
 }
 
 /**
@@ -118,13 +140,13 @@ export function watchRedis(
 export async function closeConnections({
   queue,
   journal,
-  clock,
-  clients,
-}: Wired<Record<string, Redis>, ResponseStore>): Promise<void> {
+  cells,
+}: Pick<Wired<Record<string, Redis | undefined>, unknown>, 'queue' | 'journal' | 'cells'>): Promise<void> {
   await queue.close();
   await journal?.stop();
-  clock.stop();
-  await Promise.all(Object.values(clients).map((client) => closeRedis(client)));
+  for (const { clock } of cells) clock.stop();
+  const clients = cells.flatMap((cell) => Object.values(cell.clients).flatMap((client) => client ?? []));
+  await Promise.all(clients.map((client) => closeRedis(client)));
 }
 
 /** Models may share a queue. */

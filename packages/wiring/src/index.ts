@@ -3,8 +3,10 @@ export {
   connect,
   type ConnectOptions,
   type Wired,
-  watchRedis,
+  type WiredCell,
 } from './connect.ts';
+export { type RedisWatches, watchRedis } from './watch-redis.ts';
+export { OutboxFollowers } from './outbox-followers.ts';
 export { type OutboxReaderName, outboxReaders, outboxWriting } from './outbox-readers.ts';
 export {
   type ApiClients,
@@ -14,6 +16,7 @@ export {
 } from './clients.ts';
 export {
   apiRole,
+  type ApiRoleOptions,
   type ConnectedSettings,
   operatorRole,
   isolatedRole,

@@ -3,10 +3,18 @@ import type { Settings } from '@sluice/config';
 import {
   AttemptStore,
   type AttemptStoreOptions,
+  type AttemptStores,
+  attemptStores,
   CallerStore,
   type CallerStoreOptions,
+  type CallerStores,
+  callerStores,
+  type Cell,
+  type Lease,
   ResponseStore,
   type ResponseStoreOptions,
+  type ResponseStores,
+  responseStores,
 } from '@sluice/response-store';
 import type { RedisClientOptions, RedisClock } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
@@ -24,40 +32,55 @@ import {
 export type ConnectedSettings = Settings & { redisUrl: string };
 
 /** A kind of process: its connections, and the store as it uses it. */
-export interface Role<Clients extends { commands: Redis }, Store extends ResponseStore> {
-  clients: (settings: ConnectedSettings, options: RedisClientOptions) => Clients;
+export interface Role<Clients extends { commands: Redis }, Store extends ResponseStore, Stores> {
+  /** The connections to the Redis of a cell. */
+  clients: (url: string, settings: ConnectedSettings, options: RedisClientOptions) => Clients;
+  /** The store of a cell. */
   store: (parts: StoreParts<Clients>) => Store;
+  /** The stores of several cells as one. */
+  unite: (keyPrefix: string, stores: ReadonlyMap<Cell, Store>) => Stores;
   /** Whether it knows the queues and keeps the journal; a process beside a worker leaves both to it. */
   hasQueues: boolean;
 }
 
 interface StoreParts<Clients> {
   settings: ConnectedSettings;
+  /** The address of the Redis of the cell. */
+  url: string;
+  /** How many cells there are, which share the memory of the process. */
+  cellCount: number;
   clients: Clients;
   clock: RedisClock;
   /** The same for every store. */
-  common: Pick<ResponseStoreOptions, 'keyPrefix' | 'retention' | 'onLetIn' | 'onQueuedEnd' | 'outbox'>;
+  common: Pick<
+    ResponseStoreOptions,
+    'keyPrefix' | 'cells' | 'retention' | 'onLetIn' | 'onQueuedEnd' | 'outbox'
+  >;
 }
 
-export type ApiRoleOptions = Pick<CallerStoreOptions, 'leaseOver' | 'onError'>;
+export interface ApiRoleOptions extends Pick<CallerStoreOptions, 'onError'> {
+  /** Makes the lease of this process in the Redis at `url`; see `CallerStoreOptions`. */
+  leaseOver: ((keys: readonly string[], url: string) => Lease) | undefined;
+}
 
 /** An api process, which watches responses for its callers. */
-export function apiRole(options: ApiRoleOptions): Role<ApiClients, CallerStore> {
+export function apiRole({ leaseOver, onError }: ApiRoleOptions): Role<ApiClients, CallerStore, CallerStores> {
   return {
-    clients: ({ redisUrl, durability }, more) =>
-      apiClients(redisUrl, { ...more, hasBarrier: durability !== 'local' }),
-    store: ({ settings: { durability, timeouts }, clients, common }) => {
+    clients: (url, { durability }, more) => apiClients(url, { ...more, hasBarrier: durability !== 'local' }),
+    store: ({ settings: { durability, timeouts }, url, clients, common }) => {
       const { barrier, ...connections } = clients;
       const withinMs = timeouts.durabilityMs;
       return new CallerStore({
         ...connections,
         ...common,
-        ...options,
+        onError,
+        ...(leaseOver && { leaseOver: (keys) => leaseOver(keys, url) }),
         ...(barrier &&
           durability !== 'local' && { durability: { durability, connection: barrier, withinMs } }),
         processId: randomUUID(),
       });
     },
+    unite: callerStores,
     hasQueues: true,
   };
 }
@@ -68,28 +91,31 @@ export type RunnerRoleOptions = Pick<
 >;
 
 /** A worker process, which runs attempts and takes their jobs. */
-export function workerRole(options: RunnerRoleOptions): Role<WorkerClients, AttemptStore> {
+export function workerRole(options: RunnerRoleOptions): Role<WorkerClients, AttemptStore, AttemptStores> {
   return {
-    clients: ({ redisUrl }, more) => workerClients(redisUrl, more),
+    clients: (url, _settings, more) => workerClients(url, more),
     store: (parts) => attemptStore(parts, options),
+    unite: attemptStores,
     hasQueues: true,
   };
 }
 
 /** A process beside a worker, which runs one attempt that may end it. */
-export function isolatedRole(options: RunnerRoleOptions): Role<RunnerClients, AttemptStore> {
+export function isolatedRole(options: RunnerRoleOptions): Role<RunnerClients, AttemptStore, AttemptStores> {
   return {
-    clients: ({ redisUrl }, more) => runnerClients(redisUrl, more),
+    clients: (url, _settings, more) => runnerClients(url, more),
     store: (parts) => attemptStore(parts, options),
+    unite: attemptStores,
     hasQueues: false,
   };
 }
 
 /** A command of an operator, which works whether an api runs or not. */
-export function operatorRole(): Role<OperatorClients, ResponseStore> {
+export function operatorRole(): Role<OperatorClients, ResponseStore, ResponseStores> {
   return {
-    clients: ({ redisUrl }, more) => operatorClients(redisUrl, more),
+    clients: (url, _settings, more) => operatorClients(url, more),
     store: ({ clients, common }) => new ResponseStore({ ...clients, ...common }),
+    unite: responseStores,
     hasQueues: true,
   };
 }
@@ -98,14 +124,15 @@ export function operatorRole(): Role<OperatorClients, ResponseStore> {
 const leaseShare = 1 / 2;
 
 function attemptStore(
-  { settings, clients, clock, common }: StoreParts<RunnerClients>,
-  options: RunnerRoleOptions,
+  { settings, cellCount, clients, clock, common }: StoreParts<RunnerClients>,
+  { keptTurnsBytes = 0, ...options }: RunnerRoleOptions,
 ): AttemptStore {
   const { limits, timeouts, recovery } = settings;
   return new AttemptStore({
     ...clients,
     ...common,
     ...options,
+    keptTurnsBytes: keptTurnsBytes / cellCount,
     now: () => (clock.isSynchronized ? clock.now() : undefined),
     totalMs: timeouts.totalMs,
     maxAttempts: recovery.maxAttempts,

@@ -1,4 +1,4 @@
-import type { ResponseQueue } from '@sluice/queue';
+import type { ResponseQueues } from '@sluice/queue';
 import { type FailedLogins, loggedError, type Logger } from '@sluice/runtime';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Registry } from 'prom-client';
@@ -15,7 +15,7 @@ import { registerRoot } from './routes/root.ts';
 import { registerScale, type ScaleOptions } from './routes/scale.ts';
 
 export interface AdminAppOptions {
-  queue: ResponseQueue;
+  queue: ResponseQueues;
   registry: Registry;
   settings: ScaleOptions['settings'] & AdminContext['settings'];
   /** The settings with every model that is served, for an autoscaler; `settings` by default. */

@@ -2,8 +2,8 @@ import { Batches, BatchRunner, BatchStore, type ParsedLine, type ReadLine } from
 import type { Settings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import type { Files } from '@sluice/files';
-import { queueName, type ResponseQueue } from '@sluice/queue';
-import { type CallerStore, defaultCell, tellOfBatch } from '@sluice/response-store';
+import { queueName, type ResponseQueues } from '@sluice/queue';
+import { type CallerStores, tellOfBatch } from '@sluice/response-store';
 import { type ApiClients, outboxWriting, type Wired } from '@sluice/wiring';
 import { MessageBatches } from './message-batches.ts';
 import { ApiLineServer, type ApiLineServerOptions } from './api-line-server.ts';
@@ -12,8 +12,8 @@ import { Slack } from './slack.ts';
 
 export interface ApiBatchesOptions extends Omit<ApiLineServerOptions, 'slack'> {
   settings: Pick<Settings, 'files' | 'recovery' | 'webhooks' | 'usage' | 'models' | 'workerConcurrency'>;
-  queue: Pick<ResponseQueue, 'counts'>;
-  wired: Wired<ApiClients, CallerStore>;
+  queue: Pick<ResponseQueues, 'counts'>;
+  wired: Wired<ApiClients, CallerStores>;
   files: Files;
 }
 
@@ -49,7 +49,7 @@ export class ApiBatches {
       readLine: (...line) => readLine(serving.json, ...line),
       logger: serving.logger,
       onEnd: async (name, { status, at }) => {
-        const keys = wired.store.keys.inCell(defaultCell);
+        const keys = wired.store.keys.inCell(wired.cells[0].name);
         if (outbox) await tellOfBatch(connection, keys, outbox, { ...name, type: `batch.${status}`, at });
       },
       linesAtOnce: settings.files.batchLines,

@@ -1,6 +1,6 @@
 import { loadSettings } from '@sluice/config';
 import type { CreateResponse } from '@sluice/contract';
-import { type AcceptResult, type CallerStore, prepareRequest } from '@sluice/response-store';
+import { type AcceptResult, type CallerStores, prepareRequest } from '@sluice/response-store';
 import { createLogger, Telemetry } from '@sluice/runtime';
 import { createKey } from '@sluice/tenants';
 import { describe, expect, it, vi } from 'vitest';
@@ -46,7 +46,7 @@ function acceptorOver(accept: () => Promise<AcceptResult>, mostSteps?: number) {
     settings,
     live: settings,
     // What an accept and its taking back need of it.
-    store: store as unknown as CallerStore,
+    store: store as unknown as CallerStores,
     // It refers to no earlier item.
     json: {
       countTokens: neverAsked,
@@ -65,8 +65,7 @@ function acceptorOver(accept: () => Promise<AcceptResult>, mostSteps?: number) {
     sealerOf: () => {
       throw new Error('nothing is sealed here');
     },
-    redisUsedPercent: () => 0,
-    redisLimitBytes: () => undefined,
+    memoryOf: () => ({ usedPercent: 0, used: undefined }),
     telemetry: new Telemetry(() => undefined),
     now: () => 5_000,
     logger,

@@ -185,14 +185,14 @@ export class ResponseAcceptor {
     { priority, giveUpAt }: { priority: number | undefined; giveUpAt: number },
   ): Promise<void> {
     const { queue: queues, store } = this.#dependencies;
-    await this.#becomeDurable();
+    await this.#becomeDurable(responseId);
     if (priority !== undefined) {
       await repeatUnanswered(() => queues.enqueue(queue, responseId, priority), { giveUpAt });
     } else {
       await repeatUnanswered(() => queues.defer(queue, responseId), { giveUpAt });
       await repeatUnanswered(() => store.standInLine(responseId), { giveUpAt });
     }
-    await this.#becomeDurable();
+    await this.#becomeDurable(responseId);
   }
 
   /**
@@ -203,7 +203,7 @@ export class ResponseAcceptor {
   #noteJob(queue: string, responseId: string, isBackground: boolean): AddedJob {
     if (!isBackground) return { queue, ahead: Promise.resolve(undefined) };
     const { queue: queues, store } = this.#dependencies;
-    const noted = store.noteJob(responseId, queues.order(queue).jobs);
+    const noted = store.noteJob(responseId, queues.order(queue, responseId).jobs);
     this.#background.run(async () => void (await noted));
     return { queue, ahead: noted.catch(() => undefined) };
   }
@@ -212,12 +212,13 @@ export class ResponseAcceptor {
     caller: Caller,
     { responseId, idempotencyKey, prepared, model, serviceTier, queue, isWatched, budget }: Admission,
   ): Promise<AcceptResult> {
-    const { store, settings, live, now, redisUsedPercent, redisLimitBytes } = this.#dependencies;
+    const { store, settings, live, now } = this.#dependencies;
+    const memory = this.#dependencies.memoryOf(responseId);
     const { limits } = live;
     const { timeouts, retention, recovery } = settings;
     const { key, requestId } = caller;
     const { request } = prepared;
-    const own = limitsInEffect(key.limits, limits, redisLimitBytes());
+    const own = limitsInEffect(key.limits, limits, memory.used?.limitBytes);
     const isBackground = request.background === true;
     const keepMs = retention.idempotencySeconds * 1000;
     const mostOutputTokens = mostOutputOf(model, key);
@@ -226,9 +227,9 @@ export class ResponseAcceptor {
     if (this.#steps.isFull)
       throw new ServiceError('server_is_overloaded', 'The server cannot take requests at the moment.');
     // Responses that are accepted already need room for their ends.
-    if (redisUsedPercent() >= limits.redisMemoryPercent) throw storeFull();
+    if (memory.usedPercent >= limits.redisMemoryPercent) throw storeFull();
     // While the store's clock is not known this throws, and nothing was sent that would have to be taken back.
-    now();
+    now(responseId);
     try {
       return await store.accept({
         id: responseId,
@@ -256,7 +257,7 @@ export class ResponseAcceptor {
         idempotency: idempotencyKey === undefined ? undefined : { key: idempotencyKey, keepMs },
         deadline: () => {
           budget.giveUpAt = performance.now() + repeatWithinMs;
-          return now() + acceptWithinMs;
+          return now(responseId) + acceptWithinMs;
         },
         repeat: (step) => repeatUnanswered(step, { giveUpAt: budget.giveUpAt, isFinal: isNeverSent }),
       });
@@ -266,12 +267,12 @@ export class ResponseAcceptor {
     }
   }
 
-  async #becomeDurable(): Promise<void> {
-    if (!(await this.#dependencies.store.isDurable())) throw notDurable();
+  async #becomeDurable(responseId: string): Promise<void> {
+    if (!(await this.#dependencies.store.isDurable(responseId))) throw notDurable();
   }
 
   /** Its accept was sent before now, so it does nothing past this deadline. */
   #abandon(responseId: string): void {
-    this.#ends.abandon(responseId, this.#dependencies.now() + acceptWithinMs);
+    this.#ends.abandon(responseId, this.#dependencies.now(responseId) + acceptWithinMs);
   }
 }

@@ -1,7 +1,7 @@
 import type { Response } from '@sluice/contract';
 import {
   acceptedResponse,
-  type CallerStore,
+  type CallerStores,
   dropLongMembers,
   type ResponseRecord,
 } from '@sluice/response-store';
@@ -19,11 +19,11 @@ export class AcceptedResponse {
   readonly held: Response | undefined;
   /** How many bytes of a large request are read each time it is told; 0 for one that is held. */
   readonly largeBytes: number;
-  readonly #store: Pick<CallerStore, 'read'>;
+  readonly #store: Pick<CallerStores, 'read'>;
 
   private constructor(
     response: Response,
-    { store, largeBytes }: { store: Pick<CallerStore, 'read'>; largeBytes: number },
+    { store, largeBytes }: { store: Pick<CallerStores, 'read'>; largeBytes: number },
   ) {
     this.id = response.id;
     this.held = largeBytes > 0 ? undefined : response;
@@ -33,13 +33,13 @@ export class AcceptedResponse {
 
   static of(
     response: Response,
-    options: { store: Pick<CallerStore, 'read'>; largeBytes: number },
+    options: { store: Pick<CallerStores, 'read'>; largeBytes: number },
   ): AcceptedResponse {
     return new AcceptedResponse(response, options);
   }
 
   /** The response of a record. A large request is dropped from the record, which may be kept for long. */
-  static takenFrom(record: ResponseRecord, store: Pick<CallerStore, 'read'>): AcceptedResponse {
+  static takenFrom(record: ResponseRecord, store: Pick<CallerStores, 'read'>): AcceptedResponse {
     const accepted = acceptedResponse(record);
     const { largeRequestBytes: largeBytes } = record;
     if (largeBytes > 0) dropLongMembers(record.request);

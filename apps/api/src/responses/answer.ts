@@ -1,6 +1,6 @@
 import type { Response } from '@sluice/contract';
 import {
-  type CallerStore,
+  type CallerStores,
   type FoundEnd,
   type KnownEnd,
   type LongTexts,
@@ -28,9 +28,9 @@ export function shortAnswer(response: Response): Answer {
 
 /** Makes an answer of a record, once there is room for its end if that is long. */
 export async function answerOf(
-  store: Pick<CallerStore, 'openEnd'>,
+  store: Pick<CallerStores, 'openEnd'>,
   record: ResponseRecord,
-  hold: Parameters<CallerStore['openEnd']>[1]['hold'],
+  hold: Parameters<CallerStores['openEnd']>[1]['hold'],
 ): Promise<Answer> {
   if (record.longEndBytes === 0) return shortAnswer(responseOf(record));
   return withLongEnd(store, record.id, { bytes: record.longEndBytes, hold }, ({ end }) =>
@@ -40,7 +40,7 @@ export async function answerOf(
 
 /** Makes the answer of a caller that has waited for an end, once there is room for that if it is long. */
 export async function wholeAnswer(
-  store: Pick<CallerStore, 'openEnd' | 'wasAskedToEnd'>,
+  store: Pick<CallerStores, 'openEnd' | 'wasAskedToEnd'>,
   found: FoundEnd,
   { caller: { hold }, accepted }: { caller: Pick<Caller, 'hold'>; accepted: AcceptedResponse },
 ): Promise<Answer> {
@@ -54,9 +54,9 @@ export async function wholeAnswer(
 
 /** Makes an answer of a long end. */
 async function withLongEnd(
-  store: Pick<CallerStore, 'openEnd'>,
+  store: Pick<CallerStores, 'openEnd'>,
   responseId: string,
-  reading: Parameters<CallerStore['openEnd']>[1],
+  reading: Parameters<CallerStores['openEnd']>[1],
   make: (known: KnownEnd) => Promise<Response>,
 ): Promise<Answer> {
   const open = await store.openEnd(responseId, reading);

@@ -82,7 +82,7 @@ export class ResponseCreator {
    */
   async whole(caller: Caller, creation: Creation): Promise<Created> {
     const { store } = this.#dependencies;
-    const responseId = this.#newId(caller);
+    const responseId = this.#newId(caller, creation);
     // Listens before the accept: no end can come too early.
     const wait = store.awaitEnd(responseId);
     const { syncWaitMs } = this.#dependencies.settings.timeouts;
@@ -110,7 +110,7 @@ export class ResponseCreator {
   async stream(caller: Caller, creation: StreamCreation, openSink: OpenSink): Promise<void> {
     const { store, telemetry } = this.#dependencies;
     const { model } = creation.pending.request;
-    const responseId = this.#newId(caller);
+    const responseId = this.#newId(caller, creation);
     const subscription = store.follow(responseId, {
       cursor: 1,
       readFirst: false,
@@ -138,7 +138,7 @@ export class ResponseCreator {
         opening: ['response.created', 'response.queued'],
         isRunning: false,
         wasAskedToEnd: () => store.wasAskedToEnd(responseId),
-        isDurable: () => store.isDurable(),
+        isDurable: () => store.isDurable(responseId),
         presentation: creation.presentation,
         position: () => this.#parts.positions.ofIfKnown(acceptance.job.queue, responseId),
         onFirstOutput: () =>
@@ -154,7 +154,7 @@ export class ResponseCreator {
 
   /** Answers with the acceptance: the response goes on without its caller. */
   async inBackground(caller: Caller, creation: Creation): Promise<Created> {
-    const acceptance = await this.#accept(caller, creation, this.#newId(caller));
+    const acceptance = await this.#accept(caller, creation, this.#newId(caller, creation));
     if (acceptance.kind === 'duplicate')
       return this.#again(caller, creation, { responseId: acceptance.responseId, withinMs: undefined });
     const { accepted, job, use } = acceptance;
@@ -172,7 +172,7 @@ export class ResponseCreator {
     caller: Caller,
     request: UncheckedRequest,
   ): Promise<{ response: Response; prepared: PreparedRequest }> {
-    return this.#parts.checks.withoutRun(caller, request, this.#newId(caller));
+    return this.#parts.checks.withoutRun(caller, request, this.#newId(caller, request));
   }
 
   /**
@@ -248,7 +248,7 @@ export class ResponseCreator {
       // It gets its own place: a client that sends each request twice would be ahead of all others otherwise.
       const priority = await store.queuePriority(responseId);
       await this.#parts.acceptor.enqueue(record.queue, responseId, { isBackground, priority });
-    } else if (!(await store.isDurable())) throw notDurable();
+    } else if (!(await store.isDurable(responseId))) throw notDurable();
     return record;
   }
 
@@ -263,7 +263,7 @@ export class ResponseCreator {
     switch (outcome.kind) {
       case 'ended': {
         const { store } = this.#dependencies;
-        if (!(await store.isDurable())) throw notDurable();
+        if (!(await store.isDurable(accepted.id))) throw notDurable();
         return { kind: 'response', answer: await wholeAnswer(store, outcome.end, { caller, accepted }) };
       }
       case 'gone':
@@ -285,12 +285,12 @@ export class ResponseCreator {
     );
   }
 
-  #attach({ key }: Caller, response: Omit<AttachedResponse, 'tenant'>): Attachment {
-    return this.#parts.attachments.open({ ...response, tenant: key.name });
+  #attach({ key: { name: tenant } }: Caller, response: Omit<AttachedResponse, 'tenant'>): Attachment {
+    return this.#parts.attachments.open({ ...response, tenant });
   }
 
-  #newId(caller: Caller): string {
-    return this.#dependencies.store.newId(caller.key.name, randomBytes);
+  #newId({ key }: Caller, { pending }: UncheckedRequest): string {
+    return this.#dependencies.store.newId(key.name, randomBytes, pending.request.previous_response_id);
   }
 
   #reportDeparture({ requestId }: Caller, responseId: string, end: AttachmentEnd): void {

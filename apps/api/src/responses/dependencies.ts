@@ -1,11 +1,12 @@
 import type { Settings } from '@sluice/config';
 import type { Files } from '@sluice/files';
-import type { ResponseQueue } from '@sluice/queue';
-import type { CallerStore } from '@sluice/response-store';
+import type { ResponseQueues } from '@sluice/queue';
+import type { CallerStores } from '@sluice/response-store';
 import type { Logger, Telemetry } from '@sluice/runtime';
 import type { ContentSealer } from '@sluice/response-store/sealed-content';
 import type { LiveSettings } from '@sluice/tenants';
 import type { WebhookEndpoints } from '@sluice/webhooks';
+import type { Memory } from '../cell-memories.ts';
 import type { JsonReader } from '../bodies/json-reader.ts';
 
 /** The parts that everything works with that handles responses in an api process. */
@@ -15,21 +16,19 @@ export interface ResponsesDependencies {
     'models' | 'providers' | 'limits' | 'fairness' | 'timeouts' | 'recovery' | 'retention' | 'usage'
   >;
   live: Pick<LiveSettings, 'limits'>;
-  store: CallerStore;
+  store: CallerStores;
   json: Pick<JsonReader, 'countTokens' | 'pickItems' | 'pickPage' | 'pickUserMessages'>;
-  queue: Pick<ResponseQueue, 'ahead' | 'defer' | 'departures' | 'enqueue' | 'order' | 'remove'>;
+  queue: Pick<ResponseQueues, 'ahead' | 'defer' | 'departures' | 'enqueue' | 'order' | 'remove'>;
   /** Undefined where files are switched off. */
   files?: Pick<Files, 'get' | 'read'> | undefined;
   /** Undefined where webhooks are switched off. */
   webhooks?: Pick<WebhookEndpoints, 'checkUrlOfRequest'> | undefined;
   /** The sealer of a tenant's content. */
   sealerOf: (tenant: string) => ContentSealer;
-  /** How full the memory of Redis is, in per cent. */
-  redisUsedPercent: () => number;
-  /** How much memory it may use, in bytes; undefined when nobody knows. */
-  redisLimitBytes: () => number | undefined;
+  /** How full the memory of Redis is where a response is. */
+  memoryOf: (responseId: string) => Memory;
   telemetry: Telemetry;
-  /** The store's clock, in milliseconds. */
-  now: () => number;
+  /** The store's clock where a response is, or that of the first cell, in milliseconds. */
+  now: (responseId?: string) => number;
   logger: Logger;
 }

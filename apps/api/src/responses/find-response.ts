@@ -1,20 +1,20 @@
 import { type ErrorCode, isKeptAfterEnd, isResponseId, isTerminal, ServiceError } from '@sluice/contract';
-import { type CallerStore, lastNumberOf, type ResponseRecord } from '@sluice/response-store';
+import { type CallerStores, lastNumberOf, type ResponseRecord } from '@sluice/response-store';
 import { type Answer, answerOf } from './answer.ts';
 import type { Caller } from './caller.ts';
 import { notDurable, responseNotFound } from './refusals.ts';
 
 /** Finds responses of a tenant, and what is told of them. */
 export class ResponseFinder {
-  readonly #store: CallerStore;
+  readonly #store: CallerStores;
 
-  constructor(store: CallerStore) {
+  constructor(store: CallerStores) {
     this.#store = store;
   }
 
   /** The answer of a record, whose end is told when it is durable. */
   async answerOf(record: ResponseRecord, hold: Caller['hold']): Promise<Answer> {
-    if (isTerminal(record.status) && !(await this.#store.isDurable())) throw notDurable();
+    if (isTerminal(record.status) && !(await this.#store.isDurable(record.id))) throw notDurable();
     return answerOf(this.#store, record, hold);
   }
 

@@ -73,7 +73,7 @@ export async function followResponse(
       isRunning: record.status !== 'queued',
       // A response that had ended before is told as it stands.
       wasAskedToEnd: () => (isOpen ? store.wasAskedToEnd(responseId) : Promise.resolve(true)),
-      isDurable: () => store.isDurable(),
+      isDurable: () => store.isDurable(responseId),
       presentation,
       position: () => positions.ofIfKnown(record.queue, responseId),
       onFirstOutput: () => undefined,

@@ -206,7 +206,7 @@ class PageReader {
         presentation: page.presentation,
         // A response that had ended before is told as it stands.
         wasAskedToEnd: () => (isTerminal(status) ? Promise.resolve(true) : store.wasAskedToEnd(id)),
-        isDurable: () => store.isDurable(),
+        isDurable: () => store.isDurable(id),
       },
       page,
     );

@@ -233,7 +233,7 @@ export class Responses {
     }
     const { records, hasMore, free } = found;
     try {
-      if (!(await this.#dependencies.store.isDurable())) throw notDurable();
+      if (!(await this.#dependencies.store.isDurable(...records.map(({ id }) => id)))) throw notDurable();
     } catch (error) {
       free?.();
       throw error;
@@ -262,7 +262,7 @@ export class Responses {
     caller: Pick<Caller, 'hold'>,
   ): Promise<Omit<EventPage, 'events' | 'free'>> {
     const isClosed = isTerminal(record.status);
-    if (isClosed && !(await this.#dependencies.store.isDurable())) throw notDurable();
+    if (isClosed && !(await this.#dependencies.store.isDurable(record.id))) throw notDurable();
     return { next: (await this.#found.lastNumberOf(record, caller)) + 1, isUpToDate: true, isClosed };
   }
 }

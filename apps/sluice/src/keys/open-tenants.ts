@@ -1,6 +1,13 @@
 import type { Settings } from '@sluice/config';
-import { defaultCell, isWrittenSafely, ResponseStore } from '@sluice/response-store';
-import { closeRedis, createLogger, requireRedis, usedMemoryOf, writerClient } from '@sluice/runtime';
+import { isWrittenSafely, ResponseStore, responseStores } from '@sluice/response-store';
+import {
+  closeRedis,
+  createLogger,
+  parseRedisCells,
+  requireRedis,
+  usedMemoryOf,
+  writerClient,
+} from '@sluice/runtime';
 import { Tenants } from '@sluice/tenants';
 
 /** The tenants of a service as an operator reaches them: over Redis itself, whether an api runs or not. */
@@ -14,21 +21,27 @@ const onDiskWithinMs = 1500;
 
 /** @throws {FatalError} that says what to change, when Redis cannot be used. */
 export async function openTenants(settings: Settings & { redisUrl: string }): Promise<OpenTenants> {
-  const { redisUrl: url, keyPrefix, retention, durability, timeouts } = settings;
+  const { keyPrefix, retention, durability, timeouts } = settings;
   const logger = createLogger({ name: 'operator', level: 'silent' });
-  const connection = writerClient(url, { logger });
+  const cells = parseRedisCells(settings.redisUrl).map(({ name, url }) => {
+    const commands = writerClient(url, { logger });
+    const store = new ResponseStore({ commands, largeValues: commands, keyPrefix, cells: [name], retention });
+    return { name, url, commands, store };
+  });
+  const close = async () => {
+    await Promise.all(cells.map(({ commands }) => closeRedis(commands)));
+  };
+  const [first] = cells;
+  if (!first) throw new RangeError('REDIS_URL has no address');
+  const connection = first.commands;
   try {
-    await requireRedis(connection, { url, logger, signal: new AbortController().signal });
+    // What a tenant uses is in all cells, of which those that are there are asked. Its keys are in the first one.
+    await requireRedis(connection, { url: first.url, logger, signal: new AbortController().signal });
   } catch (error) {
-    await closeRedis(connection);
+    await close();
     throw error;
   }
-  const store = new ResponseStore({
-    commands: connection,
-    largeValues: connection,
-    keyPrefix,
-    retention,
-  });
+  const store = responseStores(keyPrefix, new Map(cells.map((cell) => [cell.name, cell.store])));
   const isSafe = async () => {
     if (durability !== 'local') {
       return isWrittenSafely(connection, { durability, withinMs: timeouts.durabilityMs });
@@ -41,11 +54,11 @@ export async function openTenants(settings: Settings & { redisUrl: string }): Pr
   const tenants = new Tenants({
     settings,
     connection,
-    keyPrefix: store.keys.inCell(defaultCell).prefix,
+    keyPrefix: store.keys.inCell(first.name).prefix,
     store,
     isSafe,
     logger,
     redisBytes: async () => usedMemoryOf(await connection.info('memory')).limitBytes,
   });
-  return { tenants, [Symbol.asyncDispose]: () => closeRedis(connection) };
+  return { tenants, [Symbol.asyncDispose]: close };
 }

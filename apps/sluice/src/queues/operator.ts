@@ -1,5 +1,5 @@
-import type { DeliveryQueueOptions, ResponseQueue } from '@sluice/queue';
-import type { ResponseStore } from '@sluice/response-store';
+import type { DeliveryQueueOptions, ResponseQueues } from '@sluice/queue';
+import type { ResponseStores } from '@sluice/response-store';
 import { createLogger, requireRedis, type Telemetry } from '@sluice/runtime';
 import { recorderOf } from '@sluice/service-stats';
 import {
@@ -20,8 +20,10 @@ import {
 export interface Operator {
   /** For commands. */
   connection: DeliveryQueueOptions['connection'];
-  store: ResponseStore;
-  queues: ResponseQueue;
+  /** Starts the keys of what belongs to no response. */
+  keyPrefix: string;
+  store: ResponseStores;
+  queues: ResponseQueues;
   /** Those of the settings, those that are stored, and those that upstreams list. */
   models: LiveModels;
   modelChanges: ModelChanges;
@@ -38,7 +40,6 @@ export interface Operator {
 
 /** @throws {FatalError} that says what to change, when Redis cannot be used. */
 export async function openOperator(settings: ConnectedSettings): Promise<Operator> {
-  const { redisUrl: url } = settings;
   const logger = createLogger({ name: 'operator', level: 'silent' });
   const wired = connect(settings, operatorRole(), {
     logger,
@@ -49,12 +50,16 @@ export async function openOperator(settings: ConnectedSettings): Promise<Operato
   });
   const { clients, clock, telemetry, store, queue, keyPrefix } = wired;
   try {
-    await requireRedis(clients.commands, { url, logger, signal: new AbortController().signal });
+    await requireRedis(clients.commands, {
+      url: wired.cells[0].url,
+      logger,
+      signal: new AbortController().signal,
+    });
   } catch (error) {
     await closeConnections(wired);
     throw error;
   }
-  await clock.start();
+  for (const cell of wired.cells) await cell.clock.start();
   const models = openModels(settings, queue);
   const connection = clients.commands;
   const discovery = new ModelDiscovery({ live: models, clock, connection, keyPrefix, logger });
@@ -77,6 +82,7 @@ export async function openOperator(settings: ConnectedSettings): Promise<Operato
   recorder?.start();
   return {
     connection,
+    keyPrefix,
     store,
     queues: queue,
     models,

@@ -1,6 +1,5 @@
 import type { Environment } from '@sluice/config';
 import { type DeliveryRow, deliveryStates } from '@sluice/contract/admin';
-import { defaultCell } from '@sluice/response-store';
 import { FatalError } from '@sluice/runtime';
 import { shownDeliveries } from '@sluice/webhooks';
 import { badUsage, parseFlags } from '../command-flags.ts';
@@ -48,7 +47,7 @@ export async function runWebhooks(
   await using operator = await openOperator(loadWithRedis(values, place));
   const deliveries = shownDeliveries({
     connection: operator.connection,
-    keyPrefix: operator.store.keys.inCell(defaultCell).prefix,
+    keyPrefix: operator.keyPrefix,
     now: () => operator.now(),
     onError: () => undefined, // The command itself says when it fails.
   });

@@ -1,6 +1,6 @@
 import { facetsOf, JournalReader, listRows, countRows, storyOf, subjectsOf } from '@sluice/journal';
-import { defaultCell, ResponseStore } from '@sluice/response-store';
-import { closeRedis, commandClient, createLogger, waitForRedis } from '@sluice/runtime';
+import { ResponseStore, responseStores } from '@sluice/response-store';
+import { closeRedis, commandClient, createLogger, parseRedisCells, waitForRedis } from '@sluice/runtime';
 import { parentPort, workerData } from 'node:worker_threads';
 import { JournalIndex } from './journal-index.ts';
 import type { FromIndex, IndexThreadData, ToIndex } from './messages.ts';
@@ -13,21 +13,22 @@ const connectWithinMs = 1_000;
 // connection of its own. It ends with the process, or when `ResponseIndex` ends it.
 const { redisUrl, keyPrefix, keep, healEveryMs } = workerData as IndexThreadData; // as `ResponseIndex` gives it
 const tell = (message: FromIndex) => parentPort?.postMessage(message);
-const commands = commandClient(redisUrl, {
-  // The process itself says when the store is away.
-  logger: createLogger({ name: 'api', level: 'silent' }),
-  connectionName: 'sluice-index',
-});
-const store = new ResponseStore({
-  commands,
+// The process itself says when the store is away.
+const logger = createLogger({ name: 'api', level: 'silent' });
+const cells = parseRedisCells(redisUrl).map(({ name, url }) => {
+  const commands = commandClient(url, { logger, connectionName: 'sluice-index' });
+  const retention = { responseSeconds: 0, eventLogSeconds: 0 };
   // Only summaries are read, without their large requests.
-  largeValues: commands,
-  keyPrefix,
-  retention: { responseSeconds: 0, eventLogSeconds: 0 },
+  const store = new ResponseStore({ commands, largeValues: commands, keyPrefix, cells: [name], retention });
+  return { name, commands, store };
 });
+const [first] = cells;
+if (!first) throw new RangeError('There is no cell');
+const store = responseStores(keyPrefix, new Map(cells.map((cell) => [cell.name, cell.store])));
+// The journal of all cells is in the first one.
 const reader = new JournalReader({
-  connection: commands,
-  keyPrefix: store.keys.inCell(defaultCell).prefix,
+  connection: first.commands,
+  keyPrefix: store.keys.inCell(first.name).prefix,
 });
 const index: JournalIndex = new JournalIndex({
   reader,
@@ -53,7 +54,8 @@ parentPort?.on('message', (message: ToIndex) => {
 });
 
 async function start(): Promise<void> {
-  await waitForRedis(commands, AbortSignal.timeout(connectWithinMs)).catch(() => undefined);
+  const soon = AbortSignal.timeout(connectWithinMs);
+  await Promise.all(cells.map(({ commands }) => waitForRedis(commands, soon).catch(() => undefined)));
   await index.start();
 }
 
@@ -61,7 +63,7 @@ async function take(message: ToIndex): Promise<void> {
   switch (message.kind) {
     case 'stop':
       await index.stop();
-      await closeRedis(commands);
+      await Promise.all(cells.map(({ commands }) => closeRedis(commands)));
       parentPort?.close();
       return;
     case 'follow':

@@ -1,4 +1,3 @@
-import type { ResponseStore } from '@sluice/response-store';
 import {
   type JournalReader,
   parseEntry,
@@ -11,7 +10,7 @@ import {
 } from '@sluice/journal';
 import type { IndexState } from './messages.ts';
 import { QueuePauses } from './queue-pauses.ts';
-import { RowHealer } from './row-healer.ts';
+import { type Healed, RowHealer } from './row-healer.ts';
 
 /** Entries of one read: half a millisecond of Redis, and as much as there is room for when all are as long as they may be. */
 const pageSize = 500;
@@ -27,7 +26,7 @@ const mostReads = 80;
 
 export interface JournalIndexOptions {
   reader: Pick<JournalReader, 'length' | 'before' | 'after'>;
-  store: Pick<ResponseStore, 'openIds' | 'areOpen' | 'readSummary'>;
+  store: Healed;
   keep: number;
   healEveryMs: number;
   onChange?: (row: IndexedRow, before: RowBefore) => void;

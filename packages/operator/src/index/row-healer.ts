@@ -1,7 +1,7 @@
 import { isTerminal, modeOf } from '@sluice/contract';
 import type { IndexedRow, RowTable } from '@sluice/journal';
 import { digestsOf, responseOfSubject, subjectOfResponse } from '@sluice/journal';
-import { defaultCell, type ResponseStore, type ResponseSummary } from '@sluice/response-store';
+import { type Cell, cellOf, type ResponseStores, type ResponseSummary } from '@sluice/response-store';
 
 /** Ids that one round asks the store for, of each kind. The next round goes on behind them. */
 const mostIds = 2_000;
@@ -15,6 +15,9 @@ const batchSize = 20;
 /** The code in a row whose response has no record any more and whose end is not in the journal. */
 export const unknownEnd = 'end_unknown';
 
+/** The store as it is healed from. */
+export type Healed = Pick<ResponseStores, 'keys' | 'openIds' | 'areOpen' | 'readSummary'>;
+
 /**
  * Mends rows whose last lines never reached the journal, because a process died before it wrote them, or the store was silent. It
  * compares the open rows with the store's set of open responses:
@@ -26,11 +29,11 @@ export const unknownEnd = 'end_unknown';
  * Each round looks at a bounded number of both, and goes on where the last one was.
  */
 export class RowHealer {
-  readonly #store: Pick<ResponseStore, 'openIds' | 'areOpen' | 'readSummary'>;
+  readonly #store: Healed;
   readonly #table: RowTable;
-  /** Rows and ids that this pass has looked at. */
+  /** Rows that this pass has looked at, and ids by cell. */
   #rowsAt = 0;
-  #idsAt = 0;
+  readonly #idsAt = new Map<string, number>();
   /** Rows whose record was gone in the last round, and in this one. */
   #suspects = new Set<string>();
   #gone = new Set<string>();
@@ -39,31 +42,44 @@ export class RowHealer {
     store,
     table,
   }: {
-    store: Pick<ResponseStore, 'openIds' | 'areOpen' | 'readSummary'>;
+    store: Healed;
     table: RowTable;
   }) {
     this.#store = store;
     this.#table = table;
   }
 
-  /** Rejects while the store does not answer; the next round finds the rest. */
+  /** Rejects while no cell of the store answers; the next round finds the rest. */
   async round(): Promise<void> {
-    const ended = await this.#endedRows();
-    await this.#read(ended.slice(0, mostRecords));
-    const missing = await this.#missingRows();
-    await this.#read(missing.slice(0, mostRecords));
+    const rows = Map.groupBy(this.#rowsOfRound(), ({ subject }) => cellOf(responseOfSubject(subject)));
+    const rounds = await Promise.allSettled(
+      this.#store.keys.cells.map((cell) => this.#roundIn(cell, rows.get(cell) ?? [])),
+    );
+    const [away] = rounds;
+    if (away?.status === 'rejected' && rounds.every(({ status }) => status === 'rejected')) throw away.reason;
     this.#suspects = this.#gone;
     this.#gone = new Set();
   }
 
-  /** Open rows whose response is not open. */
-  async #endedRows(): Promise<string[]> {
+  async #roundIn(cell: Cell, rows: readonly IndexedRow[]): Promise<void> {
+    const ended = await this.#endedRows(cell, rows);
+    await this.#read(ended.slice(0, mostRecords));
+    const missing = await this.#missingRows(cell);
+    await this.#read(missing.slice(0, mostRecords));
+  }
+
+  /** The open rows that this round looks at. */
+  #rowsOfRound(): IndexedRow[] {
     const open = [...this.#table.open];
     const page = open.slice(this.#rowsAt, this.#rowsAt + mostIds);
-    const rows = [...new Set([...this.#suspectRows(), ...page])];
     this.#rowsAt = this.#rowsAt + mostIds >= open.length ? 0 : this.#rowsAt + mostIds;
+    return [...new Set([...this.#suspectRows(), ...page])];
+  }
+
+  /** Those whose response is not open. */
+  async #endedRows(cell: Cell, rows: readonly IndexedRow[]): Promise<string[]> {
     const ids = rows.map(({ subject }) => responseOfSubject(subject));
-    const areOpen = await this.#store.areOpen(defaultCell, ids);
+    const areOpen = await this.#store.areOpen(cell, ids);
     return ids.filter((_id, at) => areOpen[at] === false || rows[at]?.acceptedAt === 0);
   }
 
@@ -72,9 +88,10 @@ export class RowHealer {
   }
 
   /** Open responses that no row tells of. */
-  async #missingRows(): Promise<string[]> {
-    const ids = await this.#store.openIds(defaultCell, { offset: this.#idsAt, count: mostIds });
-    this.#idsAt = ids.length < mostIds ? 0 : this.#idsAt + mostIds;
+  async #missingRows(cell: Cell): Promise<string[]> {
+    const offset = this.#idsAt.get(cell) ?? 0;
+    const ids = await this.#store.openIds(cell, { offset, count: mostIds });
+    this.#idsAt.set(cell, ids.length < mostIds ? 0 : offset + mostIds);
     return ids.filter((id) => !this.#table.get(subjectOfResponse(id)));
   }
 
@@ -99,7 +116,7 @@ export class RowHealer {
 
 /** A record of another release counts as unknown. An error of Redis is thrown. */
 async function readIfKnown(
-  store: Pick<ResponseStore, 'readSummary'>,
+  store: Pick<ResponseStores, 'readSummary'>,
   id: string,
 ): Promise<ResponseSummary | undefined> {
   try {

@@ -6,7 +6,7 @@ import type {
   RemovedModel,
   StoredModelAnswer,
 } from '@sluice/contract/admin';
-import { queueName, type ResponseQueue } from '@sluice/queue';
+import { queueName, type ResponseQueues } from '@sluice/queue';
 import type { Asker, Audit } from '../audit/audit.ts';
 import type { OperatorQueues } from '../queues/operator-queues.ts';
 import { orRefuse } from './or-refuse.ts';
@@ -36,7 +36,7 @@ export interface ModelSteps {
 export interface ModelActsOptions {
   models: ModelsInEffect;
   modelChanges: ModelSteps;
-  queue: Pick<ResponseQueue, 'backlog'>;
+  queue: Pick<ResponseQueues, 'backlog'>;
   queues: Pick<OperatorQueues, 'drain'>;
   audit: Pick<Audit, 'perform'>;
 }

@@ -1,10 +1,10 @@
-import type { ResponseQueue } from '@sluice/queue';
+import type { ResponseQueues } from '@sluice/queue';
 import { cancelQueued, type QueuedCancelling } from '../responses/cancel-queued.ts';
 
 /** The store and the queues of the process that drains one: an api, or an operator's command. */
 export interface Draining {
   store: QueuedCancelling['store'];
-  queue: QueuedCancelling['queue'] & Pick<ResponseQueue, 'waitingIds'>;
+  queue: QueuedCancelling['queue'] & Pick<ResponseQueues, 'waitingIds'>;
 }
 
 /** Responses looked at in one step. */

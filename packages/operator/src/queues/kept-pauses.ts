@@ -1,4 +1,4 @@
-import { QueueKeeper, type QueueKeeperOptions, type ResponseQueue } from '@sluice/queue';
+import { QueueKeeper, type QueueKeeperOptions, type ResponseQueues } from '@sluice/queue';
 import { type Logger, throttledWarning } from '@sluice/runtime';
 import type { Audit } from '../audit/audit.ts';
 import type { OperatorQueuesOptions } from './operator-queues.ts';
@@ -8,7 +8,7 @@ export interface KeptPausesOptions
     Pick<OperatorQueuesOptions, 'onQueueSwitched'> {
   /** Starts every key of the cell. */
   keyPrefix: string;
-  queue: Pick<ResponseQueue, 'pausedNames' | 'pause'>;
+  queue: Pick<ResponseQueues, 'pausedNames' | 'pause'>;
   audit: Pick<Audit, 'perform'>;
   logger: Logger;
 }

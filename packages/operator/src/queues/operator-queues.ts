@@ -1,7 +1,7 @@
 import { type Settings, suggestName } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import type { Act, QueueSwitch } from '@sluice/contract/admin';
-import { queueName, type ResponseQueue } from '@sluice/queue';
+import { queueName, type ResponseQueues } from '@sluice/queue';
 import type { BulkActs } from '../acts/bulk-acts.ts';
 import type { Asker, Audit } from '../audit/audit.ts';
 import { cancelWaiting, type Draining, waitingResponses } from './drain-queue.ts';
@@ -9,7 +9,7 @@ import { cancelWaiting, type Draining, waitingResponses } from './drain-queue.ts
 export interface OperatorQueuesOptions {
   settings: Pick<Settings, 'models'>;
   store: Draining['store'];
-  queue: Draining['queue'] & Pick<ResponseQueue, 'pause' | 'resume' | 'backlog'>;
+  queue: Draining['queue'] & Pick<ResponseQueues, 'pause' | 'resume' | 'backlog'>;
   /** Told of each queue that was paused or resumed. */
   onQueueSwitched: (switched: { queue: string; isPaused: boolean }) => void;
   audit: Pick<Audit, 'perform'>;

@@ -1,6 +1,6 @@
 import type { Settings } from '@sluice/config';
-import type { ResponseQueue } from '@sluice/queue';
-import type { ResponseStore } from '@sluice/response-store';
+import type { ResponseQueues } from '@sluice/queue';
+import type { ResponseStores } from '@sluice/response-store';
 import type { Logger, RedisMemory, RedisWatch } from '@sluice/runtime';
 import type { AnnouncedProcess, HistoryReader, StatsReader } from '@sluice/service-stats';
 import type { KnownKeys, LiveSettings, TenantReporter } from '@sluice/tenants';
@@ -12,8 +12,8 @@ export interface ReportSources {
   keys: { readonly known: KnownKeys };
   /** The limits and the use of tenants, in their order. */
   tenantUse: TenantReporter;
-  queue: Pick<ResponseQueue, 'depth'>;
-  store: Pick<ResponseStore, 'acceptedAt'>;
+  queue: Pick<ResponseQueues, 'depth'>;
+  store: Pick<ResponseStores, 'acceptedAt'>;
   stats: Pick<StatsReader, 'read' | 'forget'>;
   history: Pick<HistoryReader, 'read'>;
   processes: () => Promise<AnnouncedProcess[]>;

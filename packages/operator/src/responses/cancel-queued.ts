@@ -1,10 +1,10 @@
 import { cancelled, nothingProduced } from '@sluice/contract';
-import type { ResponseQueue } from '@sluice/queue';
-import type { QueuedEnding, ResponseStore } from '@sluice/response-store';
+import type { ResponseQueues } from '@sluice/queue';
+import type { QueuedEnding, ResponseStores } from '@sluice/response-store';
 
 export interface QueuedCancelling {
-  store: Pick<ResponseStore, 'endIfQueued'>;
-  queue: Pick<ResponseQueue, 'remove'>;
+  store: Pick<ResponseStores, 'endIfQueued'>;
+  queue: Pick<ResponseQueues, 'remove'>;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { isKeptAfterEnd, isTerminal, isResponseId, ServiceError } from '@sluice/contract';
-import type { CallerStore, ResponseRecord } from '@sluice/response-store';
+import type { CallerStores, ResponseRecord } from '@sluice/response-store';
 
 /**
  * A response of any tenant that has not expired. One that was never to be kept is found until it ends.
@@ -7,7 +7,7 @@ import type { CallerStore, ResponseRecord } from '@sluice/response-store';
  * @throws {ServiceError} `not_found` when there is none.
  */
 export async function findResponse(
-  store: Pick<CallerStore, 'readShort'>,
+  store: Pick<CallerStores, 'readShort'>,
   responseId: string,
 ): Promise<ResponseRecord> {
   const record = isResponseId(responseId) ? await store.readShort(responseId) : undefined;

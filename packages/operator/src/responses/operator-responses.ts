@@ -1,8 +1,8 @@
 import type { KeySettings } from '@sluice/config';
 import { isResponseId, isTerminal, outputText, ServiceError, type Status } from '@sluice/contract';
 import type { Act, CancelledResponse, ResponseDetail, Retried, StartAct } from '@sluice/contract/admin';
-import type { ResponseQueue } from '@sluice/queue';
-import { bytesOf, type CallerStore, type ResponseRecord, responseOf } from '@sluice/response-store';
+import type { ResponseQueues } from '@sluice/queue';
+import { bytesOf, type CallerStores, type ResponseRecord, responseOf } from '@sluice/response-store';
 import type { LiveSettings } from '@sluice/tenants';
 import type { BulkActs } from '../acts/bulk-acts.ts';
 import type { Asker, Audit } from '../audit/audit.ts';
@@ -16,7 +16,7 @@ import type { ResponseTails, Tail, TailRequest } from './response-tails.ts';
 export interface OperatorResponsesOptions extends Omit<DetailSources, 'store'> {
   store: DetailSources['store'] &
     Pick<
-      CallerStore,
+      CallerStores,
       | 'read'
       | 'readWhole'
       | 'readShort'
@@ -26,7 +26,7 @@ export interface OperatorResponsesOptions extends Omit<DetailSources, 'store'> {
       | 'cancel'
       | 'endIfQueued'
     >;
-  queue: Pick<ResponseQueue, 'remove'>;
+  queue: Pick<ResponseQueues, 'remove'>;
   live: Pick<LiveSettings, 'keys'>;
   bodyBudget: MemoryBudget;
   /**

@@ -1,7 +1,7 @@
 import { isResponseId, modeOf, ServiceError } from '@sluice/contract';
 import type { Phase, ResponseDetail, ResponseRow } from '@sluice/contract/admin';
 import type { ResponseStory } from '@sluice/journal';
-import type { CallerStore, ResponseSummary } from '@sluice/response-store';
+import type { CallerStores, ResponseSummary } from '@sluice/response-store';
 import type { ResponseIndex } from '../index/response-index.ts';
 
 /** Most bytes of a request that are read when it is kept apart from its record: as many as a page shows. */
@@ -9,7 +9,7 @@ const mostRequestBytes = 1024 * 1024;
 
 export interface DetailSources {
   index: Pick<ResponseIndex, 'isKept' | 'story'>;
-  store: Pick<CallerStore, 'readSummary' | 'hasLog'>;
+  store: Pick<CallerStores, 'readSummary' | 'hasLog'>;
   settings: { models: readonly { id: string; queue: string }[] };
   /** Where a response stands in a queue, and in how many milliseconds it starts, as far as anybody can tell. */
   positionOf: (queue: string, responseId: string) => Promise<PlaceInQueue | undefined>;

@@ -2,7 +2,7 @@ import { isTerminal, ServiceError } from '@sluice/contract';
 import type { TailEnd } from '@sluice/contract/admin';
 import {
   type Batch,
-  type CallerStore,
+  type CallerStores,
   type LoggedEvent,
   type ResponseRecord,
   typeOf,
@@ -11,7 +11,7 @@ import { findResponse } from './find-response.ts';
 import { type MemoryBudget, operators } from './memory-budget.ts';
 
 export interface ResponseTailsOptions {
-  store: Pick<CallerStore, 'readShort' | 'hasLog' | 'follow' | 'isDurable'>;
+  store: Pick<CallerStores, 'readShort' | 'hasLog' | 'follow' | 'isDurable'>;
   bodyBudget: MemoryBudget;
   /** Makes events as a caller of the response is sent them, as JSON. */
   presentEvents: (record: ResponseRecord) => (event: LoggedEvent, batch: Batch) => string;
@@ -107,7 +107,7 @@ export class ResponseTails {
         const batch = await subscription.next(reader.signal);
         if (!batch) return await end(reader, 'gone');
         // An end that may be lost is told to nobody; the reader comes back for it.
-        if (batch.end && !(await store.isDurable())) return reader.end();
+        if (batch.end && !(await store.isDurable(record.id))) return reader.end();
         for (const event of batch.events) {
           const number = event.sequenceNumber;
           const json = shown(event, jsonOf?.(event, batch));

@@ -1,9 +1,9 @@
 import { largeFrom } from '../large-values.ts';
 import { parseFields, recordVersion, storedNames } from '../record/fields.ts';
+import type { Cell } from '../record/cells.ts';
 import type { ResponseRecord } from '../record/record.ts';
 import { keysOf, type LargeAccess } from '../record/store-access.ts';
 import type { HoldMemory } from './open-ends.ts';
-import { readWholeRecord } from './read-record.ts';
 
 /** The entry that accept.lua puts at the far end of a list to keep it. */
 const nobody = '';
@@ -22,61 +22,141 @@ export interface StoredPage {
   free: (() => void) | undefined;
 }
 
+/** A stored response on a list. */
+export interface ListedResponse {
+  id: string;
+  /** When it was accepted, in milliseconds of the clock of its cell. */
+  acceptedAt: number;
+  /** How much must be read for it. */
+  bytes: number;
+}
+
+/** The newest responses of a list, and whether there are more. */
+export interface ListedResponses {
+  responses: ListedResponse[];
+  hasMore: boolean;
+}
+
+/** The place of a response on the lists of its tenant, newest first: by the time of its acceptance, and among those of one millisecond by its id. */
+export type ListPlace = Pick<ListedResponse, 'id' | 'acceptedAt'>;
+
 /** The response that a listed id stands for. */
 type Listed =
   | { kind: 'here'; id: string; bytes: number }
   | { kind: 'expired' | 'of_other_release'; id: string };
 
+/** The place of a response on the lists of a tenant; undefined when it is on none. */
+export async function placeOnList(
+  { redis, keys }: LargeAccess,
+  tenant: string,
+  id: string,
+): Promise<ListPlace | undefined> {
+  if (id === nobody) return undefined;
+  const [score] = await redis.zmscore(keys.of(id).stored(tenant), id);
+  return score === null || score === undefined ? undefined : { id, acceptedAt: Number(score) };
+}
+
 /**
- * Stored responses of a tenant, newest first, from the one behind `after` on; undefined when `after` is not among them.
+ * Up to `limit` stored responses of a tenant in a cell, newest first, from those behind a place on.
  *
  * The list outlives what it lists: ids whose records have expired are passed over and taken out, so a page is full as
  * long as there is anything to fill it with. Those of another release are passed over and stay. A page of long responses
- * is shorter than `limit`, and `hasMore` says that it goes on: a hundred of them might not fit into memory. Memory for what is
- * more than short is held before it is read.
+ * is shorter than `limit`, and `hasMore` says that it goes on: a hundred of them might not fit into memory.
  */
-export async function listStored(
+export async function listInCell(
   access: LargeAccess,
   tenant: string,
-  { after, limit }: { after: string | undefined; limit: number },
-  hold: HoldMemory,
-): Promise<StoredPage | undefined> {
+  { cell, after, limit }: { cell: Cell; after: ListPlace | undefined; limit: number },
+): Promise<ListedResponses> {
   const { redis, keys } = access;
-  const list = keys.inCell(keys.home(tenant)).stored(tenant);
-  let rank = 0;
-  if (after !== undefined) {
-    const found = after === nobody ? null : await redis.zrevrank(list, after);
-    if (found === null) return undefined;
-    rank = found + 1;
-  }
-  const onPage: (Listed & { kind: 'here' })[] = [];
-  let bytes = 0;
-  let hasMore = false;
-  while (!hasMore) {
-    const ids = (await redis.zrevrange(list, rank, rank + limit)).filter((id) => id !== nobody);
-    if (ids.length === 0) break;
-    const listed = await Promise.all(ids.map((id) => lookAt(access, id)));
+  const list = keys.inCell(cell).stored(tenant);
+  let rank = after === undefined ? 0 : await rankBehind(redis, list, after);
+  const page = new Page(limit);
+  while (!page.hasMore) {
+    const found = entriesOf(await redis.zrevrange(list, rank, rank + limit, 'WITHSCORES'));
+    const entries = found.filter(({ id }) => id !== nobody);
+    if (entries.length === 0) break;
+    const listed = await Promise.all(entries.map(({ id }) => lookAt(access, id)));
     const expired = listed.filter(({ kind }) => kind === 'expired').map(({ id }) => id);
     if (expired.length > 0) await redis.zrem(list, ...expired);
-    rank += ids.length - expired.length;
-    for (const each of listed) {
-      if (each.kind !== 'here') continue;
-      bytes += each.bytes;
-      hasMore = onPage.length === limit || (onPage.length > 0 && bytes > pageBytes);
-      if (hasMore) break;
-      onPage.push(each);
+    rank += entries.length - expired.length;
+    for (const [at, each] of listed.entries()) {
+      const acceptedAt = entries[at]?.acceptedAt ?? 0;
+      if (each.kind === 'here' && !page.add({ id: each.id, acceptedAt, bytes: each.bytes })) break;
     }
   }
-  const pageLength = onPage.reduce((sum, each) => sum + each.bytes, 0);
+  return page;
+}
+
+/** The newest responses of several lists. */
+export function mergeLists(lists: readonly ListedResponses[], limit: number): ListedResponses {
+  const page = new Page(limit);
+  const all = lists.flatMap(({ responses }) => responses).toSorted(newerFirst);
+  for (const each of all) if (!page.add(each)) return page;
+  page.hasMore = lists.some(({ hasMore }) => hasMore);
+  return page;
+}
+
+/**
+ * Reads the responses of a page. Memory for what is more than short is held before it is read. One that was deleted since is
+ * not missed.
+ */
+export async function readPage(
+  { responses, hasMore }: ListedResponses,
+  read: (id: string) => Promise<ResponseRecord | undefined>,
+  hold: HoldMemory,
+): Promise<StoredPage> {
+  const pageLength = responses.reduce((sum, each) => sum + each.bytes, 0);
   const free = pageLength > largeFrom ? await hold(parsedFactor * pageLength) : undefined;
   try {
-    const records = await Promise.all(onPage.map(({ id }) => readWholeRecord(access, id)));
-    // One that was deleted since is not missed.
+    const records = await Promise.all(responses.map(({ id }) => read(id)));
     return { records: records.filter((record) => record !== undefined), hasMore, free };
   } catch (error) {
     free?.();
     throw error;
   }
+}
+
+class Page implements ListedResponses {
+  readonly responses: ListedResponse[] = [];
+  hasMore = false;
+  #bytes = 0;
+  readonly #limit: number;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** False when there is no room for it: it is on the next page. */
+  add(each: ListedResponse): boolean {
+    this.#bytes += each.bytes;
+    const { length } = this.responses;
+    this.hasMore = length === this.#limit || (length > 0 && this.#bytes > pageBytes);
+    if (!this.hasMore) this.responses.push(each);
+    return !this.hasMore;
+  }
+}
+
+/** How many are before the first one behind a place, which may be that of a response of another cell. */
+async function rankBehind(
+  redis: LargeAccess['redis'],
+  list: string,
+  { id, acceptedAt }: ListPlace,
+): Promise<number> {
+  const [newer, ofSameTime] = await Promise.all([
+    redis.zcount(list, `(${acceptedAt}`, '+inf'),
+    redis.zrangebyscore(list, acceptedAt, acceptedAt),
+  ]);
+  return newer + ofSameTime.filter((each) => each >= id).length;
+}
+
+/** The same order as that of `ZREVRANGE`, whose ids are of one length and of ASCII alone. */
+function newerFirst(one: ListPlace, other: ListPlace): number {
+  return other.acceptedAt - one.acceptedAt || (one.id < other.id ? 1 : -1);
+}
+
+function entriesOf(reply: readonly string[]): ListPlace[] {
+  return reply.flatMap((id, at) => (at % 2 === 0 ? { id, acceptedAt: Number(reply[at + 1]) } : []));
 }
 
 async function lookAt(access: LargeAccess, id: string): Promise<Listed> {

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
  */
 export type Cell = string;
 
-/** The only cell until an operator configures more. */
+/** The cell of an address that names none: the only one until an operator configures more. */
 export const defaultCell: Cell = '0';
 
 /** The cell of a response, which its id names. */
@@ -16,18 +16,21 @@ export function cellOf(responseId: string): Cell {
 }
 
 /**
- * The cell that a tenant's new responses go to.
+ * The cells in the order in which something prefers them: a tenant those for its responses.
  *
- * Rendezvous hashing: a cell that is added takes tenants from all others evenly, and no tenant moves between two that
- * stay (Thaler and Ravishankar, 1998).
+ * Rendezvous hashing: a cell that is added takes the first place from all others evenly, and two that stay keep their order
+ * (Thaler and Ravishankar, 1998).
  */
+export function preferredCells(name: string, cells: readonly Cell[]): Cell[] {
+  if (cells.length <= 1) return [...cells];
+  const scored = cells.map((cell) => ({
+    cell,
+    score: createHash('sha256').update(`${cell}:${name}`).digest('hex'),
+  }));
+  return scored.toSorted((one, other) => (one.score < other.score ? 1 : -1)).map(({ cell }) => cell);
+}
+
+/** The cell that a tenant's new responses go to. */
 export function homeCell(tenant: string, cells: readonly Cell[]): Cell {
-  let home = cells[0] ?? defaultCell;
-  if (cells.length <= 1) return home;
-  let highest = '';
-  for (const cell of cells) {
-    const score = createHash('sha256').update(`${cell}:${tenant}`).digest('hex');
-    if (score > highest) [highest, home] = [score, cell];
-  }
-  return home;
+  return preferredCells(tenant, cells)[0] ?? defaultCell;
 }

@@ -72,14 +72,17 @@ export function redisKeys(prefix: string, cells: readonly Cell[] = [defaultCell]
     const found = known.get(cell);
     if (found) return found;
     const keys = cellKeys(`${prefix}{${cell}}:`);
-    // Ids come from outside: only configured cells are remembered.
-    if (cells.includes(cell)) known.set(cell, keys);
+    known.set(cell, keys);
     return keys;
   };
   return {
     cells,
     inCell,
-    of: (responseId) => inCell(cellOf(responseId)),
+    of: (responseId) => {
+      const cell = cellOf(responseId);
+      // Nobody has a response of a cell that is not configured. Its keys may be anywhere in a cluster, so they are not asked for.
+      return inCell(cells.includes(cell) ? cell : (cells[0] ?? defaultCell));
+    },
     home: (tenant) => homeCell(tenant, cells),
   };
 }

@@ -1,5 +1,5 @@
 import type { ModelSettings, ProviderSettings, Settings, StoredProvider } from '@sluice/config';
-import { queueName, type ResponseQueue } from '@sluice/queue';
+import { queueName, type ResponseQueues } from '@sluice/queue';
 import { RetiredModels, type RetiredModelsOptions } from './retired-models.ts';
 import { newlyRemoved, usableModels } from './stored-models.ts';
 import { removedProviders, usableProviders } from './stored-providers.ts';
@@ -204,10 +204,10 @@ export class LiveModels {
   }
 }
 
-/** The models of a process, whose queues are from now on those that its `ResponseQueue` names. */
+/** The models of a process, whose queues are from now on those that its `ResponseQueues` names. */
 export function openModels(
   settings: LiveModelsOptions['settings'],
-  queue: Pick<ResponseQueue, 'backlog' | 'setNames'>,
+  queue: Pick<ResponseQueues, 'backlog' | 'setNames'>,
 ): LiveModels {
   const models = new LiveModels({ settings, backlog: (name) => queue.backlog(name) });
   models.onChange(() => queue.setNames(models.queueNames));

@@ -1,7 +1,7 @@
 import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
-import type { ResponseQueue } from '@sluice/queue';
+import type { ResponseQueues } from '@sluice/queue';
 import type { FastifyInstance } from 'fastify';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
@@ -12,7 +12,7 @@ export const queuesPath = '/queues';
 const uiBasePath = dirname(createRequire(import.meta.url).resolve('@bull-board/ui/package.json'));
 
 /** `GET /queues`: bull-board's dashboard, read-only, with the jobs of every queue. */
-export async function registerQueues(app: FastifyInstance, queue: ResponseQueue): Promise<void> {
+export async function registerQueues(app: FastifyInstance, queue: ResponseQueues): Promise<void> {
   const adapter = new FastifyAdapter();
   adapter.setBasePath(queuesPath);
   createBullBoard({

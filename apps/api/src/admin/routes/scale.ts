@@ -1,9 +1,9 @@
 import type { Settings } from '@sluice/config';
-import { queueName, type QueueBacklog, type ResponseQueue } from '@sluice/queue';
+import { queueName, type QueueBacklog, type ResponseQueues } from '@sluice/queue';
 import type { FastifyInstance } from 'fastify';
 
 export interface ScaleOptions {
-  queue: Pick<ResponseQueue, 'backlog'>;
+  queue: Pick<ResponseQueues, 'backlog'>;
   settings: Pick<Settings, 'models' | 'workerConcurrency'>;
 }
 

@@ -1,0 +1,94 @@
+import { leastSlots, type QueueConsumer, type QueueDepth } from '@sluice/queue';
+import { divide } from './divide.ts';
+
+/** How often the shares follow the backlog, in milliseconds. */
+const shareEveryMs = 1_000;
+
+/** The weight of the last look in the smoothed backlog. */
+const smoothing = 0.5;
+
+/** A cell whose share of the slots is to follow its backlog. */
+export interface SharingCell {
+  name: string;
+  queue: { depth: (name: string) => Promise<Pick<QueueDepth, 'waiting'>> };
+  consumer: Pick<QueueConsumer, 'setSlots' | 'inHand'>;
+}
+
+export interface SlotSharesOptions {
+  cells: readonly SharingCell[];
+  /** The names of the queues, read at each look. */
+  names: () => readonly string[];
+  /** Slots of this process for each queue, in all cells together. */
+  slots: number;
+}
+
+/**
+ * Divides the slots of a worker for a queue over the cells, by what waits and runs there, each second. Every cell keeps a few, so that a response in
+ * an idle one begins at once; a cell that does not answer keeps those alone.
+ */
+export class SlotShares {
+  readonly #options: SlotSharesOptions;
+  readonly #smoothed = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | undefined;
+
+  constructor(options: SlotSharesOptions) {
+    this.#options = options;
+  }
+
+  /** Divides them evenly at first. With one cell there is nothing to divide. */
+  start(): void {
+    const { cells, names, slots } = this.#options;
+    if (cells.length === 1 || this.#timer) return;
+    for (const name of names())
+      this.#share(
+        name,
+        cells.map(() => 0),
+      );
+    this.#timer = setInterval(() => void this.look(), shareEveryMs);
+    if (slots > 0) void this.look();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#looking;
+  }
+
+  /** Divides them anew, or joins the look under way. Never rejects. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    const { cells, names } = this.#options;
+    for (const name of names()) {
+      const weights = await Promise.all(cells.map((cell) => this.#weigh(cell, name)));
+      this.#share(name, weights);
+    }
+  }
+
+  /** What a cell has to do for a queue, smoothed, so that a tenant that comes and goes does not take the slots to and fro. */
+  async #weigh({ name: cell, queue, consumer }: SharingCell, name: string): Promise<number> {
+    const key = `${cell} ${name}`;
+    try {
+      const { waiting } = await queue.depth(name);
+      const now = waiting + consumer.inHand(name);
+      const smoothed = smoothing * now + (1 - smoothing) * (this.#smoothed.get(key) ?? now);
+      this.#smoothed.set(key, smoothed);
+      return smoothed;
+    } catch {
+      this.#smoothed.delete(key);
+      return 0;
+    }
+  }
+
+  #share(name: string, weights: readonly number[]): void {
+    const { cells, slots } = this.#options;
+    const least = leastSlots(slots);
+    for (const [at, share] of divide(slots, weights, least).entries())
+      cells[at]?.consumer.setSlots(name, Math.max(share, least));
+  }
+}

@@ -1,0 +1,72 @@
+import { QueueConsumer, QueueWatchdog } from '@sluice/queue';
+import type { AttemptStores } from '@sluice/response-store';
+import type { Logger } from '@sluice/runtime';
+import type { ConnectedSettings, WiredCell, WorkerClients } from '@sluice/wiring';
+import type { AttemptRunner } from '../attempt-runner.ts';
+import { rescueOfWorker } from '../rescue-of-worker.ts';
+import type { RescueSchedule } from '../rescue-schedule.ts';
+
+export interface WorkerCellOptions {
+  settings: ConnectedSettings;
+  cell: WiredCell<WorkerClients, AttemptStores>;
+  runner: AttemptRunner;
+  logger: Logger;
+  /** For durations, in milliseconds. */
+  now: () => number;
+  onQueueError: (error: Error) => void;
+  onStuck: (stuck: { queue: string }) => void;
+}
+
+/** The part of a worker in one cell of the store: it takes the jobs of the cell, and rescues its responses. */
+export class WorkerCell {
+  readonly #options: WorkerCellOptions;
+  readonly consumer: QueueConsumer;
+  readonly #watchdog: QueueWatchdog;
+  readonly #rescue: RescueSchedule;
+
+  constructor(options: WorkerCellOptions) {
+    this.#options = options;
+    const { cell, runner, logger, now, onStuck } = options;
+    this.consumer = this.#makeConsumer();
+    this.#watchdog = new QueueWatchdog({ queue: cell.queue, consumer: this.consumer, now, onStuck });
+    this.#rescue = rescueOfWorker({ cell, runner, logger });
+  }
+
+  /** Takes jobs as soon as the Redis of the cell is there. */
+  start(): void {
+    this.consumer.start();
+    this.#watchdog.start();
+    this.#rescue.start();
+  }
+
+  /** Looks after nothing any more. Resolves when no rescue is under way. */
+  async stopRescue(): Promise<void> {
+    this.#watchdog.stop();
+    await this.#rescue.stop();
+  }
+
+  #makeConsumer(): QueueConsumer {
+    const { cell, settings, runner, onQueueError: onError, logger } = this.#options;
+    const { recovery, workerConcurrency, dashboard } = settings;
+    return new QueueConsumer({
+      keyPrefix: cell.keyPrefix,
+      names: cell.queue.names,
+      onError,
+      connection: cell.clients.jobs,
+      concurrency: workerConcurrency,
+      lockMs: recovery.lockMs,
+      stalledMs: recovery.stalledMs,
+      keep: { completed: dashboard.keepCompleted, failed: dashboard.keepFailed },
+      run: (responseId) => runner.execute(responseId),
+      onDeferred: (responseId) => this.#standInLine(responseId),
+      onDefect: (error, responseId) => logger.error({ responseId, err: error }, 'attempt rejected'),
+    });
+  }
+
+  /** Until it is in its line, nothing lets it in; the rescue finds one that is in none. */
+  #standInLine(responseId: string): void {
+    this.#options.cell.store.standInLine(responseId).catch((error: unknown) => {
+      this.#options.logger.warn({ responseId, err: error }, 'response not in its line');
+    });
+  }
+}

@@ -1,0 +1,120 @@
+import type { ResponseQueue } from './response-queue.ts';
+
+/** Everything that others use of the queues: those of one cell of the store, or those of several as one. */
+export type ResponseQueues = Pick<ResponseQueue, keyof ResponseQueue>;
+
+/** The queues of each cell, the first one first. */
+type QueuesByCell = readonly [ResponseQueue, ...ResponseQueue[]];
+
+/**
+ * The queues of several cells as one. The job of a response is in its cell, and a queue is as long as those of its name in all cells. `of`: the
+ * queues of the cell of a response.
+ */
+export function queuesOfCells(all: QueuesByCell, of: (responseId: string) => ResponseQueue): ResponseQueues {
+  const [first] = all;
+  const tell = async (order: (queue: ResponseQueue) => Promise<void>) => {
+    await Promise.all(all.map(order));
+  };
+  return {
+    ...figuresOfCells(all),
+    get names() {
+      return first.names;
+    },
+    setNames: (names) => {
+      for (const queue of all) queue.setNames(names);
+    },
+    enqueue: (name, id, priority) => of(id).enqueue(name, id, priority),
+    enqueueAgain: (name, id, priority) => of(id).enqueueAgain(name, id, priority),
+    defer: (name, id) => of(id).defer(name, id),
+    letIn: (name, id, priority) => of(id).letIn(name, id, priority),
+    letInAll: (deferred) => {
+      for (const job of deferred) of(job.responseId).letInAll([job]);
+    },
+    isDeferred: (name, id) => of(id).isDeferred(name, id),
+    remove: (name, id) => of(id).remove(name, id),
+    isPending: (name, id) => of(id).isPending(name, id),
+    ahead: (name, id) => of(id).ahead(name, id),
+    order: (name, id = '') => of(id).order(name, id),
+    limitConcurrency: (name, concurrency) => tell((queue) => queue.limitConcurrency(name, concurrency)),
+    pause: (name) => tell((queue) => queue.pause(name)),
+    resume: (name) => tell((queue) => queue.resume(name)),
+    pausedNames: async () => [
+      ...new Set((await Promise.all(all.map((queue) => queue.pausedNames()))).flat()),
+    ],
+    forDashboard: () => all.flatMap((queue) => queue.forDashboard()),
+    close: () => tell((queue) => queue.close()),
+  };
+}
+
+type Figures = Pick<ResponseQueue, 'departures' | 'counts' | 'backlog' | 'depth' | 'room' | 'waitingIds'>;
+
+/** What can be read of queues, over the cells that answer: one that is away runs nothing, and hides nothing of the others. */
+function figuresOfCells(all: QueuesByCell): Figures {
+  const ask = async <Answer>(question: (queue: ResponseQueue) => Promise<Answer>) => {
+    const answers = await Promise.allSettled(all.map(question));
+    const there = answers.filter((answer) => answer.status === 'fulfilled').map(({ value }) => value);
+    const [away] = answers;
+    if (there.length === 0 && away?.status === 'rejected') throw away.reason;
+    return there;
+  };
+  return {
+    departures: async (name) => sum(await ask((queue) => queue.departures(name)), (count) => count),
+    counts: async (name) => {
+      const counts = await ask((queue) => queue.counts(name));
+      return {
+        waiting: sum(counts, ({ waiting }) => waiting),
+        active: sum(counts, ({ active }) => active),
+        delayed: sum(counts, ({ delayed }) => delayed),
+        completed: sum(counts, ({ completed }) => completed),
+        failed: sum(counts, ({ failed }) => failed),
+        paused: sum(counts, ({ paused }) => paused),
+      };
+    },
+    backlog: async (name) => {
+      const backlogs = await ask((queue) => queue.backlog(name));
+      const waits = backlogs.flatMap(({ oldestWaitMs }) => oldestWaitMs ?? []);
+      return {
+        ...jobsOf(backlogs),
+        oldestWaitMs: waits.length === 0 ? undefined : Math.max(...waits),
+      };
+    },
+    depth: async (name) => {
+      const depths = await ask((queue) => queue.depth(name));
+      const oldest = (which: 'oldest' | 'oldestReady') =>
+        depths
+          .flatMap((depth) => depth[which] ?? [])
+          .toSorted((one, other) => one.addedAt - other.addedAt)[0];
+      return { ...jobsOf(depths), oldest: oldest('oldest'), oldestReady: oldest('oldestReady') };
+    },
+    room: async (name) => {
+      const rooms = await ask((queue) => queue.room(name));
+      return {
+        waiting: sum(rooms, ({ waiting }) => waiting),
+        isPaused: rooms.some(({ isPaused }) => isPaused),
+        hasRoom: rooms.some(({ hasRoom }) => hasRoom),
+      };
+    },
+    waitingIds: async (name, { waitsFor, first, count }) => {
+      const ids = await ask((queue) => queue.waitingIds(name, { waitsFor, first: 0, count: first + count }));
+      return ids.flat().slice(first, first + count);
+    },
+  };
+}
+
+interface Jobs {
+  waiting: number;
+  active: number;
+  isPaused: boolean;
+}
+
+function jobsOf(cells: readonly Jobs[]): Jobs {
+  return {
+    waiting: sum(cells, ({ waiting }) => waiting),
+    active: sum(cells, ({ active }) => active),
+    isPaused: cells.some(({ isPaused }) => isPaused),
+  };
+}
+
+function sum<Each>(all: readonly Each[], of: (each: Each) => number): number {
+  return all.reduce((total, each) => total + of(each), 0);
+}

@@ -1,0 +1,196 @@
+import type { AttemptStore } from '../attempt-store.ts';
+import type { CallerStore } from '../caller-store.ts';
+import { mergeLists, readPage } from '../reading/list-stored.ts';
+import { type Cell, cellOf } from '../record/cells.ts';
+import { type RedisKeys, redisKeys } from '../record/keys.ts';
+import type { ResponseStore } from '../response-store.ts';
+import { addUpUse } from './add-up-use.ts';
+import { locateInParts } from './locate-in-parts.ts';
+import { untilCellsStart } from './start-cells.ts';
+
+/** Everything that others use of a store: that of one cell, or those of several as one. */
+export type ResponseStores = Pick<ResponseStore, keyof ResponseStore>;
+export type CallerStores = Pick<CallerStore, keyof CallerStore>;
+export type AttemptStores = Pick<AttemptStore, keyof AttemptStore>;
+
+/** The store of each cell, the first one first. */
+export type ByCell<Store> = ReadonlyMap<Cell, Store>;
+
+/**
+ * The stores of several cells as one. Each step goes to the cell of its response, so that a cell that is away holds up nothing of
+ * another. What is asked about a tenant is asked in all cells, and what is asked about a cell in that one.
+ *
+ * An id that names none of the cells is asked for in the first one, which does not have it.
+ */
+export function responseStores(keyPrefix: string, stores: ByCell<ResponseStore>): ResponseStores {
+  const { all, of, inCell } = finder(stores);
+  const keys: RedisKeys = redisKeys(keyPrefix, [...stores.keys()]);
+  return {
+    keys,
+    read: (id) => of(id).read(id),
+    readWhole: (id) => of(id).readWhole(id),
+    readSummary: (id, most) => of(id).readSummary(id, most),
+    readEvents: (id, cursor, count) => of(id).readEvents(id, cursor, count),
+    hasLog: (id) => of(id).hasLog(id),
+    cancel: (id, reason) => of(id).cancel(id, reason),
+    endIfQueued: (id, end, reason) => of(id).endIfQueued(id, end, reason),
+    queuePriority: (id) => of(id).queuePriority(id),
+    standInLine: (id) => of(id).standInLine(id),
+    erase: (id, tenant, options) => of(id).erase(id, tenant, options),
+    acceptedAt: (ids) => inParts(ids, { of, idOf: (id) => id, ask: (store, part) => store.acceptedAt(part) }),
+    openIds: (cell, page) => inCell(cell).openIds(cell, page),
+    areOpen: (cell, ids) => inCell(cell).areOpen(cell, ids),
+    waiting: (cell) => inCell(cell).waiting(cell),
+    placeOnList: (tenant, id) => of(id).placeOnList(tenant, id),
+    listed: (tenant, page) => inCell(page.cell).listed(tenant, page),
+    tenantUse: async (tenants) => addUpUse(await askThere(all, (store) => store.tenantUse(tenants))),
+    list: async (tenant, { after, limit }, hold) => {
+      const place = after === undefined ? undefined : await of(after).placeOnList(tenant, after);
+      if (after !== undefined && place === undefined) return undefined;
+      const lists = await Promise.all(
+        [...stores].map(([cell, store]) => store.listed(tenant, { cell, after: place, limit })),
+      );
+      return readPage(mergeLists(lists, limit), (id) => of(id).readWhole(id), hold);
+    },
+  };
+}
+
+/** The same as an api uses them. */
+export function callerStores(keyPrefix: string, stores: ByCell<CallerStore>): CallerStores {
+  const { all, of, inCell } = finder(stores);
+  const common = responseStores(keyPrefix, stores);
+  return {
+    ...common,
+    start: () => startAll(all),
+    stop: () => inAll(all, (store) => store.stop()),
+    newId: (tenant, randomBytes, previousId) => {
+      const cell = previousId ? stores.get(cellOf(previousId)) : undefined;
+      return (cell ?? inCell(common.keys.home(tenant))).newId(tenant, randomBytes);
+    },
+    accept: (accepting) => of(accepting.id).accept(accepting),
+    // Items may be of several cells.
+    locateItems: (tenant, itemIds, limits) => locateInParts(of, { tenant, itemIds }, limits),
+    earlierTokens: (tenant, id) => of(id).earlierTokens(tenant, id),
+    locateInput: (tenant, id) => of(id).locateInput(tenant, id),
+    get openEnds() {
+      return all.reduce((sum, { openEnds }) => sum + openEnds, 0);
+    },
+    openEnd: (id, reading) => of(id).openEnd(id, reading),
+    readShort: (id) => of(id).readShort(id),
+    previousOf: (id) => of(id).previousOf(id),
+    locateContextInputs: (response, limits) => of(response.responseId).locateContextInputs(response, limits),
+    readItemPart: (part) => of(part.turn.responseId).readItemPart(part),
+    isDurable: async (...ids) => {
+      const asked = ids.length === 0 ? all : [...new Set(ids.map(of))];
+      return (await Promise.all(asked.map((store) => store.isDurable()))).every(Boolean);
+    },
+    noteJob: (id, jobs) => of(id).noteJob(id, jobs),
+    abandon: (id, acceptDeadline) => of(id).abandon(id, acceptDeadline),
+    attach: (id) => of(id).attach(id),
+    leave: (id, options) => of(id).leave(id, options),
+    eraseAfterReader: (id, tenant) => of(id).eraseAfterReader(id, tenant),
+    wasAskedToEnd: (id) => of(id).wasAskedToEnd(id),
+    follow: (id, options) => of(id).follow(id, options),
+    awaitEnd: (id) => of(id).awaitEnd(id),
+  };
+}
+
+/** The same as a worker uses them. */
+export function attemptStores(keyPrefix: string, stores: ByCell<AttemptStore>): AttemptStores {
+  const { all, first, of, inCell } = finder(stores);
+  return {
+    ...responseStores(keyPrefix, stores),
+    start: () => startAll(all),
+    stop: () => inAll(all, (store) => store.stop()),
+    claim: (id, token) => of(id).claim(id, token),
+    takeOver: (id, token) => of(id).takeOver(id, token),
+    writer: (record, options) => of(record.id).writer(record, options),
+    readContext: (record) => of(record.id).readContext(record),
+    serverOf: (id) => of(id).serverOf(id),
+    // Calls under way are those of all cells, which one of them knows.
+    shareCalls: (own) => first.shareCalls(own),
+    readContentEvents: (id) => of(id).readContentEvents(id),
+    release: (held, options) => of(held.id).release(held, options),
+    blame: (id) => of(id).blame(id),
+    checkLeases: (held) =>
+      inParts(held, {
+        of,
+        idOf: ({ responseId }) => responseId,
+        ask: (store, part) => store.checkLeases(part),
+      }),
+    leadRescue: (cell, leaseMs) => inCell(cell).leadRescue(cell, leaseMs),
+    survey: (cell, page) => inCell(cell).survey(cell, page),
+    surveyDue: (cell, due) => inCell(cell).surveyDue(cell, due),
+    nextDue: (cell) => inCell(cell).nextDue(cell),
+    renumber: (cell, queue, order) => inCell(cell).renumber(cell, queue, order),
+    farQueues: (cell) => inCell(cell).farQueues(cell),
+    recount: (cell) => inCell(cell).recount(cell),
+  };
+}
+
+interface Finder<Store> {
+  all: Store[];
+  first: Store;
+  of: (responseId: string) => Store;
+  inCell: (cell: Cell) => Store;
+}
+
+function finder<Store>(stores: ByCell<Store>): Finder<Store> {
+  const all = [...stores.values()];
+  const [first] = all;
+  if (first === undefined) throw new RangeError('There is no cell');
+  const inCell = (cell: Cell) => stores.get(cell) ?? first;
+  return { all, first, inCell, of: (responseId) => inCell(cellOf(responseId)) };
+}
+
+/** The answers of the cells that are there. Rejects when none is. */
+async function askThere<Store, Answer>(
+  stores: readonly Store[],
+  question: (store: Store) => Promise<Answer>,
+): Promise<Answer[]> {
+  const answers = await Promise.allSettled(stores.map(question));
+  const there = answers.filter((answer) => answer.status === 'fulfilled').map(({ value }) => value);
+  const [away] = answers;
+  if (there.length === 0 && away?.status === 'rejected') throw away.reason;
+  return there;
+}
+
+/** A cell that is away joins when it is there. */
+function startAll(stores: readonly { start: () => Promise<void> }[]): Promise<void> {
+  // A store waits for its Redis as long as it takes, and does not fail.
+  return untilCellsStart(
+    stores.map((store) => store.start()),
+    () => undefined,
+  );
+}
+
+async function inAll<Store>(stores: readonly Store[], act: (store: Store) => Promise<void>): Promise<void> {
+  await Promise.all(stores.map(act));
+}
+
+/** Asks each store about what is its own, and puts the answers into the order of the questions. */
+async function inParts<Store, Item, Answer>(
+  items: readonly Item[],
+  {
+    of,
+    idOf,
+    ask,
+  }: {
+    of: (responseId: string) => Store;
+    idOf: (item: Item) => string;
+    ask: (store: Store, part: readonly Item[]) => Promise<Answer[]>;
+  },
+): Promise<Answer[]> {
+  const answers: Answer[] = Array.from({ length: items.length });
+  const parts = Map.groupBy(items.keys(), (at) => of(idOf(items[at] as Item))); // `at` is one of its own
+  await Promise.all(
+    [...parts].map(async ([store, places]) => {
+      const part = await ask(
+        store,
+        places.map((at) => items[at] as Item), // the same
+      );
+      for (const [nth, at] of places.entries()) answers[at] = part[nth] as Answer; // one for each question
+    }),
+  );
+  return answers;
+}
