@@ -26,13 +26,13 @@ import {
   workerRole,
 } from '@sluice/wiring';
 import { AttemptRunner, type AttemptRunnerOptions } from './attempt-runner.ts';
+import { limitsOfCells, type WorkerLimits } from './cells/limits-of-cells.ts';
 import { WorkerCells } from './cells/worker-cells.ts';
 import { type IsolatedChild, IsolatedRuns } from './isolation/isolated-runs.ts';
 import { keptTurnsBytesOfHeap } from './input-budget.ts';
 import { measureWorker } from './measure-worker.ts';
 import { WorkerModels, type WorkerModelsOptions } from './models/worker-models.ts';
 import { spareBytes } from './output-budget.ts';
-import { QueueLimits } from './queue-limits.ts';
 import { logWorker } from './worker-log.ts';
 import { workerStats } from './worker-stats.ts';
 import { WorkerWebhooks } from './worker-webhooks.ts';
@@ -73,7 +73,7 @@ export class WorkerProcess {
   readonly #redis: RedisWatches;
   readonly #metrics: Metrics;
   readonly #cells: WorkerCells;
-  readonly #limits: QueueLimits;
+  readonly #limits: WorkerLimits;
   readonly #stats: ProcessStats;
   /** Undefined where webhooks are switched off. */
   readonly #webhooks: WorkerWebhooks | undefined;
@@ -100,7 +100,7 @@ export class WorkerProcess {
       if (this.#hasStarted) warn(error);
     };
     this.#wired = connect(options.settings, role, { logger, onQueueError });
-    const { telemetry, clock, queue, keyPrefix, letInAll } = this.#wired;
+    const { telemetry, clock, letInAll } = this.#wired;
     this.#models = new WorkerModels({ ...options, wired: this.#wired });
     const { settings } = this.#models;
     logWorker(telemetry, logger);
@@ -126,17 +126,18 @@ export class WorkerProcess {
       memoryShare: 1,
     });
     this.#redis = watchRedis(this.#wired, settings, { logger });
+    const { cells } = this.#wired;
+    this.#limits = limitsOfCells({ settings, cells, workerId, logger });
     this.#cells = new WorkerCells({
       settings,
-      cells: this.#wired.cells,
+      cells,
       runner: this.#runner,
+      limits: this.#limits,
       logger,
       now,
       onQueueError,
       onStuck: (stuck) => this.#stopForStuck(stuck),
     });
-    const connection = this.#wired.clients.commands;
-    this.#limits = new QueueLimits({ settings, queue, connection, keyPrefix, logger });
     this.#models.follow({
       runner: this.#runner,
       isolated: this.#isolated,

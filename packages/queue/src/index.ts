@@ -9,6 +9,8 @@ export {
   type ResponseQueueOptions,
 } from './response-queue.ts';
 export { queuesOfCells, type ResponseQueues } from './queues-of-cells.ts';
+export { DividedLimits, type DividedLimitsOptions } from './slots/divided-limits.ts';
+export { divide } from './slots/divide.ts';
 export { leastSlots, QueueConsumer, type QueueConsumerOptions } from './queue-consumer.ts';
 export { QueueKeeper, type QueueKeeperOptions } from './queue-keeper.ts';
 export { QueueWatchdog, type QueueWatchdogOptions } from './queue-watchdog.ts';

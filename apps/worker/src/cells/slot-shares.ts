@@ -1,5 +1,4 @@
-import { leastSlots, type QueueConsumer, type QueueDepth } from '@sluice/queue';
-import { divide } from './divide.ts';
+import { divide, leastSlots, type QueueConsumer, type QueueDepth } from '@sluice/queue';
 
 /** How often the shares follow the backlog, in milliseconds. */
 const shareEveryMs = 1_000;

@@ -1,15 +1,17 @@
 import { QueueConsumer, QueueWatchdog } from '@sluice/queue';
 import type { AttemptStores } from '@sluice/response-store';
-import type { Logger } from '@sluice/runtime';
+import { loggedError, type Logger, untilRedisTakes } from '@sluice/runtime';
 import type { ConnectedSettings, WiredCell, WorkerClients } from '@sluice/wiring';
 import type { AttemptRunner } from '../attempt-runner.ts';
 import { rescueOfWorker } from '../rescue-of-worker.ts';
 import type { RescueSchedule } from '../rescue-schedule.ts';
+import type { WorkerLimits } from './limits-of-cells.ts';
 
 export interface WorkerCellOptions {
   settings: ConnectedSettings;
   cell: WiredCell<WorkerClients, AttemptStores>;
   runner: AttemptRunner;
+  limits: Pick<WorkerLimits, 'prepare'>;
   logger: Logger;
   /** For durations, in milliseconds. */
   now: () => number;
@@ -23,6 +25,7 @@ export class WorkerCell {
   readonly consumer: QueueConsumer;
   readonly #watchdog: QueueWatchdog;
   readonly #rescue: RescueSchedule;
+  readonly #stopping = new AbortController();
 
   constructor(options: WorkerCellOptions) {
     this.#options = options;
@@ -32,8 +35,22 @@ export class WorkerCell {
     this.#rescue = rescueOfWorker({ cell, runner, logger });
   }
 
-  /** Takes jobs as soon as the Redis of the cell is there. */
+  /** Takes jobs as soon as the Redis of the cell is there, and what runs is limited. */
   start(): void {
+    const { cell, limits, logger } = this.#options;
+    const { signal } = this.#stopping;
+    const prepared = untilRedisTakes(() => limits.prepare(cell.name), signal);
+    prepared.then(
+      () => this.#begin(),
+      (error: unknown) => {
+        if (!signal.aborted)
+          logger.error({ cell: cell.name, err: loggedError(error) }, 'no jobs are taken in a cell');
+      },
+    );
+  }
+
+  #begin(): void {
+    if (this.#stopping.signal.aborted) return;
     this.consumer.start();
     this.#watchdog.start();
     this.#rescue.start();
@@ -41,6 +58,7 @@ export class WorkerCell {
 
   /** Looks after nothing any more. Resolves when no rescue is under way. */
   async stopRescue(): Promise<void> {
+    this.#stopping.abort(new Error('the worker stops'));
     this.#watchdog.stop();
     await this.#rescue.stop();
   }

@@ -1,0 +1,242 @@
+import { readFileSync } from 'node:fs';
+import type { Redis } from 'ioredis';
+import { queuePrefix } from '../queue-names.ts';
+import { divide } from './divide.ts';
+
+/** How often the limits follow what waits, in milliseconds. */
+const divideEveryMs = 1_000;
+
+/** How long the right to divide stands without a renewal, in milliseconds. */
+const leaseMs = 5_000;
+
+/** The weight of the last look in the smoothed demand. */
+const smoothing = 0.5;
+
+const script = (name: string) =>
+  readFileSync(new URL(`../../src/slots/${name}.lua`, import.meta.url), 'utf8');
+const scripts = {
+  read: script('read-slots'),
+  limit: script('limit-slots'),
+  lead: script('lead-slots'),
+  grant: script('grant-slots'),
+};
+
+/** A cell in which jobs of the queues run. */
+export interface LimitedCell {
+  name: string;
+  connection: Pick<Redis, 'eval' | 'hsetnx'>;
+  /** Starts every key of the cell. */
+  keyPrefix: string;
+}
+
+export interface DividedLimitsOptions {
+  /** The first one has what the others are granted. */
+  cells: readonly [LimitedCell & { connection: Pick<Redis, 'hgetall' | 'hdel' | 'del'> }, ...LimitedCell[]];
+  /** How many jobs of each queue run at once over all cells, by its encoded name; undefined for no limit. Read at each look. */
+  limits: () => ReadonlyMap<string, number | undefined>;
+  /** The process that divides, by a name of its own. */
+  process: string;
+  /** Told when a look failed; the next one makes up for it. */
+  onError: (error: unknown) => void;
+}
+
+/** A queue in a cell that answers. */
+interface Place {
+  cell: LimitedCell;
+  /** How many jobs may run there; undefined where nothing limits the queue yet. */
+  limit: number | undefined;
+  /** How many run or wait. */
+  demand: number;
+  /** How many it has of the limit of the queue, and how many of that are noted. */
+  granted: number;
+  noted: number | undefined;
+  /** How many it should have. */
+  share: number;
+}
+
+/**
+ * Divides the limit of a queue over the cells of the store, by what waits and runs in each, every second. One process at a time does it, whichever
+ * is alive.
+ *
+ * The cells together never run more than the limit: a grant is noted in the first cell before the cell gets it, and taken back after the cell runs
+ * less. What a cell that does not answer was granted stays granted. A divider that was frozen and goes on changes nothing any more, neither the
+ * grants, for which it must have the right, nor a limit, for which a later one has an epoch that is higher.
+ */
+export class DividedLimits {
+  readonly #options: DividedLimitsOptions;
+  readonly #demand = new Map<string, number>();
+  readonly #lifted = new Set<string>();
+  #epoch = 0;
+  /** The highest epoch that was met in a cell. */
+  #met = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | undefined;
+
+  constructor(options: DividedLimitsOptions) {
+    this.#options = options;
+  }
+
+  /** Sees to it that no queue with a limit runs without one in a cell. Call it before jobs of the cell are taken. */
+  async prepare({ connection, keyPrefix }: LimitedCell): Promise<void> {
+    for (const [queue, limit] of this.#options.limits())
+      if (limit !== undefined) await connection.hsetnx(keysOf(keyPrefix, queue).meta, 'concurrency', 0);
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => void this.look(), divideEveryMs);
+    void this.look();
+  }
+
+  /** Safe to call twice, or before `start`. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    await this.#looking;
+  }
+
+  /** Divides now if this process has the right to, or joins the look under way. Never rejects. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look()
+      .catch((error: unknown) => this.#options.onError(error))
+      .finally(() => {
+        this.#looking = undefined;
+      });
+    return this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    if (!(await this.#leads())) return;
+    for (const [queue, limit] of this.#options.limits()) {
+      if (limit === undefined) await this.#lift(queue);
+      else await this.#divide(queue, limit);
+    }
+  }
+
+  async #leads(): Promise<boolean> {
+    const { cells, process } = this.#options;
+    const { connection, keyPrefix } = cells[0];
+    const keys = [leaderKey(keyPrefix), `${keyPrefix}slots-epoch`];
+    this.#epoch = Number(
+      await connection.eval(scripts.lead, keys.length, ...keys, process, leaseMs, this.#met),
+    );
+    return this.#epoch > 0;
+  }
+
+  async #divide(queue: string, limit: number): Promise<void> {
+    this.#lifted.delete(queue);
+    const { places, away } = await this.#read(queue, limit);
+    this.#setShares(queue, places, Math.max(0, limit - away));
+    // A cell runs less before another one is granted more. What runs beyond its share goes on, and stays granted until it ends.
+    for (const place of places) {
+      const { share, granted } = place;
+      if (share > granted || (share === granted && place.limit === granted)) continue;
+      const active = await this.#limit(queue, place.cell, share);
+      if (active === undefined) return;
+      place.granted = Math.max(share, active);
+    }
+    if (!(await this.#grant(queue, limit, places))) return;
+    let left = limit - away - places.reduce((sum, { granted }) => sum + granted, 0);
+    const rising = places.filter(({ share, granted }) => share > granted);
+    for (const place of rising) {
+      const more = Math.max(0, Math.min(left, place.share - place.granted));
+      place.granted += more;
+      left -= more;
+    }
+    if (!(await this.#grant(queue, limit, places))) return;
+    for (const { cell, granted, limit: before } of rising)
+      if (granted !== before) await this.#limit(queue, cell, granted);
+  }
+
+  /** Reads what each cell has and needs. `away`: what cells have that do not answer. */
+  async #read(queue: string, limit: number): Promise<{ places: Place[]; away: number }> {
+    const { cells } = this.#options;
+    const [{ connection, keyPrefix }] = cells;
+    const noted = await connection.hgetall(grantsKey(keyPrefix, queue));
+    const gone = Object.keys(noted).filter((name) => !cells.some((cell) => cell.name === name));
+    if (gone.length > 0) await connection.hdel(grantsKey(keyPrefix, queue), ...gone);
+    const read = await Promise.allSettled(
+      cells.map((cell) => this.#readPlace(cell, queue, noted[cell.name])),
+    );
+    // Of a cell that does not answer, and that nothing is known of, nobody knows how much it runs.
+    const away = cells
+      .filter((_cell, at) => read[at]?.status === 'rejected')
+      .reduce((sum, { name }) => sum + Number(noted[name] ?? limit), 0);
+    return { places: read.flatMap((each) => (each.status === 'fulfilled' ? each.value : [])), away };
+  }
+
+  async #readPlace(cell: LimitedCell, queue: string, noted: string | undefined): Promise<Place> {
+    const { meta, active, wait, prioritized } = keysOf(cell.keyPrefix, queue);
+    const reply = await cell.connection.eval(scripts.read, 4, meta, active, wait, prioritized);
+    const [limitText, running, waiting] = reply as [string, number, number]; // by the script
+    const limit = limitText === '' ? undefined : Number(limitText);
+    const known = noted === undefined ? undefined : Number(noted);
+    const granted = known ?? Math.max(limit ?? 0, running);
+    return { cell, limit, demand: running + waiting, granted, noted: known, share: 0 };
+  }
+
+  /** Each cell has what it needs, and a part of what nobody needs; when there is too little, each has its part of that. */
+  #setShares(queue: string, places: readonly Place[], available: number): void {
+    const demands = places.map(({ cell, demand }) => this.#smoothed(`${cell.name} ${queue}`, demand));
+    const needed = demands.reduce((sum, demand) => sum + demand, 0);
+    const shares =
+      needed > available
+        ? divide(available, demands)
+        : divide(
+            available - needed,
+            places.map(() => 1),
+          ).map((spare, at) => spare + (demands[at] ?? 0));
+    for (const [at, place] of places.entries()) place.share = shares[at] ?? 0;
+  }
+
+  #smoothed(place: string, demand: number): number {
+    const smoothed = smoothing * demand + (1 - smoothing) * (this.#demand.get(place) ?? demand);
+    this.#demand.set(place, smoothed);
+    return Math.ceil(smoothed);
+  }
+
+  /** Limits a cell; returns how many jobs it runs, or undefined when a later divider has limited it. */
+  async #limit(
+    queue: string,
+    { connection, keyPrefix }: LimitedCell,
+    limit: number | '',
+  ): Promise<number | undefined> {
+    const { meta, active } = keysOf(keyPrefix, queue);
+    const keys = [meta, active, `${keyPrefix}slots-fence`];
+    const reply = await connection.eval(scripts.limit, keys.length, ...keys, this.#epoch, limit);
+    const [later, running] = reply as [number, number]; // by the script
+    this.#met = Math.max(this.#met, later);
+    return later > 0 ? undefined : running;
+  }
+
+  /** Notes the grants that have changed. False when this process has lost the right to. */
+  async #grant(queue: string, limit: number, places: readonly Place[]): Promise<boolean> {
+    const { cells, process } = this.#options;
+    const { connection, keyPrefix } = cells[0];
+    const changed = places.filter(({ granted, noted }) => granted !== noted);
+    if (changed.length === 0) return true;
+    const keys = [leaderKey(keyPrefix), grantsKey(keyPrefix, queue)];
+    const args = changed.flatMap(({ cell, granted }) => [cell.name, granted]);
+    const isNoted = await connection.eval(scripts.grant, keys.length, ...keys, process, limit, ...args);
+    if (isNoted !== 1) return false;
+    for (const place of changed) place.noted = place.granted;
+    return true;
+  }
+
+  /** Takes the limit of a queue away that has none any more, once. */
+  async #lift(queue: string): Promise<void> {
+    if (this.#lifted.has(queue)) return;
+    const { cells } = this.#options;
+    for (const cell of cells) await this.#limit(queue, cell, '');
+    await cells[0].connection.del(grantsKey(cells[0].keyPrefix, queue));
+    this.#lifted.add(queue);
+  }
+}
+
+const leaderKey = (keyPrefix: string) => `${keyPrefix}slots-leader`;
+const grantsKey = (keyPrefix: string, queue: string) => `${keyPrefix}slots:${queue}`;
+
+/** The keys of a queue, as BullMQ names them. */
+function keysOf(keyPrefix: string, queue: string) {
+  const key = (name: string) => `${queuePrefix(keyPrefix)}:${queue}:${name}`;
+  return { meta: key('meta'), active: key('active'), wait: key('wait'), prioritized: key('prioritized') };
+}

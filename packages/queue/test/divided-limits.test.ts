@@ -1,0 +1,212 @@
+import { randomFrom, testRedis, type TestRedis } from '@sluice/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DividedLimits, type LimitedCell } from '../src/slots/divided-limits.ts';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await testRedis();
+});
+afterAll(() => redis.close());
+
+const queue = 'm';
+const onError = (error: unknown) => {
+  throw error;
+};
+
+/** Three cells on one server. */
+class Cells {
+  readonly names = ['0', 'E', 's'];
+  readonly #prefix: string;
+
+  constructor(name: string) {
+    this.#prefix = `${redis.prefix}:${name}`;
+  }
+
+  prefix(cell: string): string {
+    return `${this.#prefix}{${cell}}:`;
+  }
+
+  key(cell: string, name: string): string {
+    return `${this.prefix(cell)}bull:${queue}:${name}`;
+  }
+
+  /** `connectionOf`: the way to a cell; that of the test by default. */
+  divider(
+    process: string,
+    limit: () => number | undefined,
+    connectionOf: (cell: string) => Connection = () => redis.client,
+  ): DividedLimits {
+    const [first, ...others] = this.names.map((name) => ({
+      name,
+      connection: connectionOf(name),
+      keyPrefix: this.prefix(name),
+    }));
+    if (!first) throw new Error('there is no cell');
+    const limits = () => new Map([[queue, limit()]]);
+    return new DividedLimits({ cells: [first, ...others], limits, process, onError });
+  }
+
+  async limits(): Promise<(number | undefined)[]> {
+    return (await this.state()).map(({ limit }) => limit);
+  }
+
+  /** All of it at one moment. */
+  async state(): Promise<{ limit: number | undefined; active: number }[]> {
+    const reading = redis.client.multi();
+    for (const cell of this.names)
+      reading.hget(this.key(cell, 'meta'), 'concurrency').llen(this.key(cell, 'active'));
+    const replies = (await reading.exec()) ?? [];
+    const read = replies.map(([, reply]) => reply as string | number | null); // of the two commands
+    return this.names.map((_cell, at) => {
+      const limit = read[2 * at] ?? null;
+      return { limit: limit === null ? undefined : Number(limit), active: Number(read[2 * at + 1]) };
+    });
+  }
+
+  async take(cell: string, count: number): Promise<void> {
+    await redis.client.eval(takeJobs, 2, this.key(cell, 'meta'), this.key(cell, 'active'), count);
+  }
+
+  /** All but the first so many jobs end. */
+  async end(cell: string, but: number): Promise<void> {
+    await redis.client.ltrim(this.key(cell, 'active'), but === 0 ? 1 : 0, but - 1);
+  }
+
+  async wait(cell: string, count: number): Promise<void> {
+    await redis.client.del(this.key(cell, 'wait'));
+    if (count > 0) await redis.client.lpush(this.key(cell, 'wait'), ...Array.from({ length: count }, String));
+  }
+}
+
+/** As BullMQ takes jobs: in one step, as many as the limit allows. */
+const takeJobs = `
+  local limit = tonumber(redis.call('HGET', KEYS[1], 'concurrency'))
+  for job = 1, ARGV[1] do
+    if redis.call('LLEN', KEYS[2]) < limit then redis.call('LPUSH', KEYS[2], job) end
+  end`;
+
+type Connection = LimitedCell['connection'] & Pick<TestRedis['client'], 'hgetall' | 'hdel' | 'del'>;
+
+async function look(divider: DividedLimits, times = 8): Promise<void> {
+  for (let at = 0; at < times; at += 1) await divider.look();
+}
+
+describe('a limit that is divided over cells', () => {
+  it('is evenly shared while nobody needs it, and goes where jobs wait', async () => {
+    const cells = new Cells('follows');
+    const divider = cells.divider('one', () => 9);
+    await look(divider);
+    expect(await cells.limits()).toEqual([3, 3, 3]);
+    await cells.wait('E', 100);
+    await look(divider);
+    expect(await cells.limits()).toEqual([0, 9, 0]);
+    await cells.wait('0', 100);
+    await cells.wait('s', 100);
+    await look(divider);
+    expect(await cells.limits()).toEqual([3, 3, 3]);
+  });
+
+  it('is zero in a cell before the first look, and comes and goes with the settings', async () => {
+    const cells = new Cells('settings');
+    let limit: number | undefined = 4;
+    const divider = cells.divider('one', () => limit);
+    for (const cell of cells.names)
+      await divider.prepare({ name: cell, connection: redis.client, keyPrefix: cells.prefix(cell) });
+    expect(await cells.limits()).toEqual([0, 0, 0]);
+    await look(divider);
+    expect(await cells.limits()).toEqual([2, 1, 1]);
+    limit = undefined;
+    await look(divider);
+    expect(await cells.limits()).toEqual([undefined, undefined, undefined]);
+    limit = 3;
+    await look(divider);
+    expect(await cells.limits()).toEqual([1, 1, 1]);
+  });
+
+  it('leaves a cell that does not answer what it has, and gives the rest', async () => {
+    const cells = new Cells('away');
+    await look(cells.divider('one', () => 9));
+    const away: Connection = Object.assign(Object.create(redis.client) as Connection, {
+      eval: () => Promise.reject(new Error('Connection is closed.')),
+    });
+    await cells.wait('0', 50);
+    await cells.take('0', 3);
+    await look(
+      cells.divider(
+        'one',
+        () => 9,
+        (cell) => (cell === 's' ? away : redis.client),
+      ),
+    );
+    expect(await cells.limits()).toEqual([6, 0, 3]);
+  });
+
+  it('is never more than it is, whoever dies or freezes in between', { timeout: 60_000 }, async () => {
+    for (let seed = 1; seed <= 60; seed += 1) await runHistory(seed);
+  });
+});
+
+/** A history of two dividers that die and freeze at any command, and of jobs that begin and end. */
+async function runHistory(seed: number): Promise<void> {
+  const random = randomFrom(seed);
+  const below = (most: number) => Math.floor(random() * most);
+  const cells = new Cells(`history${seed}`);
+  const limit = 1 + below(7);
+  const waiting = new Map<string, number>();
+  const violations: string[] = [];
+  let isOver = false;
+  const check = async () => {
+    const state = await cells.state();
+    const sum = state.reduce((all, each) => all + Math.max(each.limit ?? 0, each.active), 0);
+    if (sum > limit) violations.push(`seed ${seed}: ${JSON.stringify({ limit, state })}`);
+  };
+  /** A process that stands still at one of its commands until it is told to go on. */
+  const frozen: (() => void)[] = [];
+  const way = (): Connection =>
+    Object.assign(bound(redis.client), {
+      eval: async (script: string, count: number, ...args: (string | number)[]) => {
+        if (random() < 0.1) throw new Error('it died');
+        if (!isOver && random() < 0.15) await new Promise<void>((resolve) => frozen.push(resolve));
+        const reply: unknown = await redis.client.eval(script, count, ...args);
+        await check();
+        if (random() < 0.1) throw new Error('its reply is lost');
+        return reply;
+      },
+    }) as Connection;
+  const first = cells.names.map((name) => ({
+    name,
+    connection: redis.client,
+    keyPrefix: cells.prefix(name),
+  }));
+  for (const cell of first) await cells.divider('begin', () => limit).prepare(cell);
+  const looks: Promise<void>[] = [];
+  for (let step = 0; step < 40; step += 1) {
+    const cell = cells.names[below(cells.names.length)] ?? '0';
+    if (random() < 0.3) waiting.set(cell, below(20));
+    await cells.wait(cell, waiting.get(cell) ?? 0);
+    if (random() < 0.5) await cells.end(cell, below(5));
+    else await cells.take(cell, waiting.get(cell) ?? 0);
+    await check();
+    // A process that dies has successors; its right lapses.
+    if (random() < 0.3) await redis.client.del(`${cells.prefix('0')}slots-leader`);
+    const divider = cells.divider(`p${step}`, () => limit, way);
+    looks.push(divider.look().catch(() => undefined));
+    while (frozen.length > 2 || (frozen.length > 0 && random() < 0.5))
+      frozen.splice(below(frozen.length), 1)[0]?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  isOver = true;
+  for (const goOn of frozen.splice(0)) goOn();
+  await Promise.all(looks);
+  await check();
+  expect(violations).toEqual([]);
+}
+
+function bound(client: TestRedis['client']): Omit<Connection, 'eval'> {
+  return {
+    hsetnx: (...args: Parameters<Connection['hsetnx']>) => client.hsetnx(...args),
+    hgetall: (...args: Parameters<Connection['hgetall']>) => client.hgetall(...args),
+    hdel: (...args: Parameters<Connection['hdel']>) => client.hdel(...args),
+    del: (...args: Parameters<Connection['del']>) => client.del(...args),
+  } as Omit<Connection, 'eval'>; // their overloads are passed on
+}
