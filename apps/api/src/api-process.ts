@@ -120,6 +120,7 @@ export class ApiProcess {
     await parts.redis.start(signal);
     await storeStarted;
     for (const { clock } of parts.cells) if (!clock.isSynchronized) await clock.sample();
+    await parts.known.start(signal);
     await parts.tenants.start(signal);
     await untilRedisTakes(() => parts.sealing.start(), signal);
     await parts.storedModels.start(signal);

@@ -16,6 +16,7 @@ const usage = `Usage: sluice <command> [flags]
   webhooks list | send                            shows deliveries of webhooks, and sends them again
   tenants [NAME]                                  shows the limits of each tenant and their use
   usage                                           shows what responses took, by tenant, key, model and time
+  cells [forget NAME]                             shows the cells of the store, and forgets one that is gone
   doctor   looks at the settings, Redis and the upstreams, and says what to correct
   bench    drives an endpoint with load, this service or another one, and reports its figures
 
@@ -71,6 +72,10 @@ export function runCommand(argv: readonly string[]): Promise<void> {
         const { runUsage } = await import('./usage/usage-command.ts');
         return runUsage(rest, { env: process.env, cwd: process.cwd() });
       }
+      case 'cells': {
+        const { runCells } = await import('./cells/cells-command.ts');
+        return runCells(rest, { env: process.env, cwd: process.cwd() });
+      }
       case 'doctor': {
         const { runDoctor } = await import('./doctor/doctor-command.ts');
         return runDoctor(rest, { env: process.env, cwd: process.cwd() });
@@ -90,7 +95,7 @@ export function runCommand(argv: readonly string[]): Promise<void> {
         return print(usage);
       default:
         throw new FatalError(
-          `There is no command '${command}': use start, api, worker, keys, responses, batch, queues, models, providers, webhooks, tenants, usage, doctor or bench.`,
+          `There is no command '${command}': use start, api, worker, keys, responses, batch, queues, models, providers, webhooks, tenants, usage, cells, doctor or bench.`,
           {
             exitCode: 2,
           },

@@ -188,6 +188,7 @@ export class WorkerProcess {
       logger.info({ healthPort: this.#health.port }, 'worker listening');
     }
     await this.#redis.start(signal);
+    await this.#wired.known.start(signal);
     await untilRedisTakes(() => this.#limits.set(), signal);
     this.#limits.start();
     await this.#runner.start(signal);

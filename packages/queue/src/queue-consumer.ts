@@ -140,7 +140,11 @@ export class QueueConsumer {
     const workers = this.#served.get(name) ?? [];
     for (const [at, share] of shares(slots, workers.length).entries()) {
       const worker = workers[at];
-      if (worker) worker.concurrency = Math.max(share, 1);
+      if (!worker) continue;
+      const isMore = share > worker.concurrency;
+      worker.concurrency = Math.max(share, 1);
+      // Its loop looks at the number again when a job ends, which may take long. It begins anew when it goes on after a pause.
+      if (isMore && this.isTaking(name)) this.#wake(worker);
     }
   }
 
@@ -177,6 +181,11 @@ export class QueueConsumer {
     const isIdle = () => this.#running.size === 0;
     const all = [...this.#workers, ...this.#leaving];
     await Promise.all(all.map((worker) => closeWorker(worker, this.#options.connection, isIdle)));
+  }
+
+  #wake(worker: Worker): void {
+    const goOn = () => (this.isTaking(worker.name) ? worker.resume() : undefined);
+    worker.pause(true).then(goOn).catch(this.#options.onError);
   }
 
   #slotsOf(name: string): number {

@@ -21,7 +21,7 @@ import type { RedisCommands, RedisSubscriber } from './record/connection.ts';
 import type { ResponseRecord } from './record/record.ts';
 import { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
 import { abandon, type Abandonment } from './transitions/abandon.ts';
-import { accept, type Accepting, type ContextLimits, renewEveryMs } from './transitions/accept.ts';
+import { accept, type Accepting, type ContextLimits, keyDigest, renewEveryMs } from './transitions/accept.ts';
 import type { AcceptResult } from './transitions/accept-result.ts';
 import { attach } from './transitions/attach.ts';
 import type { EndRequest } from './transitions/end-requests.ts';
@@ -48,6 +48,12 @@ export interface CallerStoreOptions extends ResponseStoreOptions {
  * requests are refused rather than kept in memory. A worker needs no bound, because it takes no more jobs than it runs.
  */
 const mostInLine = 256 * 1024 * 1024;
+
+/** What decides on the cell of a new response. */
+export interface PlaceOfNew {
+  previousId?: string | null | undefined;
+  idempotencyKey?: string | undefined;
+}
 
 /** The store as an api process uses it: accepting, watching and delivering. Holds the lease of the process. */
 export class CallerStore extends ResponseStore {
@@ -86,9 +92,18 @@ export class CallerStore extends ResponseStore {
     await this.#lease.stop();
   }
 
-  /** An id for a new response of a tenant, in the tenant's cell, or in that of the response that it continues from. */
-  newId(tenant: string, randomBytes: RandomBytes, _previousId?: string | null): string {
+  /**
+   * An id for a new response of a tenant: in the cell of the response that it continues from, in one that knows its Idempotency-Key, or in the home
+   * of the tenant.
+   */
+  async newId(tenant: string, randomBytes: RandomBytes, _of?: PlaceOfNew): Promise<string> {
     return newResponseId(randomBytes, this.keys.home(tenant));
+  }
+
+  /** Whether an Idempotency-Key of a tenant stands for a response here. */
+  async knowsKey(tenant: string, idempotencyKey: string): Promise<boolean> {
+    const cell = this.keys.inCell(this.keys.home(tenant));
+    return (await this.access.redis.exists(cell.idempotency(tenant, keyDigest(idempotencyKey)))) === 1;
   }
 
   /** Admits a response and writes its record and first events, in one step, or refuses it and leaves everything as it was. */

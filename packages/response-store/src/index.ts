@@ -6,6 +6,7 @@ export {
   attemptStores,
   type CallerStores,
   callerStores,
+  type CellsInUse,
   type ResponseStores,
   responseStores,
 } from './cells/stores-of-cells.ts';

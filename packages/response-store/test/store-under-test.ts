@@ -272,7 +272,7 @@ export class StoreUnderTest {
       ...(previousId !== undefined && { previous_response_id: previousId }),
       ...more,
     };
-    const responseId = known ?? accepting.newId(tenant, randomBytes);
+    const responseId = known ?? (await accepting.newId(tenant, randomBytes));
     const result = await accepting.accept({
       id: responseId,
       key,

@@ -25,7 +25,7 @@ export interface RedisAddress {
 }
 
 /** The parameters of an address that are ours. */
-const parameters = ['cluster', 'sentinel', 'sentinelPassword', 'nodes', 'cell'] as const;
+const parameters = ['cluster', 'sentinel', 'sentinelPassword', 'nodes', 'cell', 'drain'] as const;
 
 /**
  * Reads an address of Redis:

@@ -4,10 +4,10 @@ import { parseRedisCells, slotOfCell } from './redis-cells.ts';
 
 describe('the addresses of cells', () => {
   it('are one for each primary, of which the first need not name its cell', () => {
-    expect(parseRedisCells(' redis://a:1/2\nredis://b?cell=E  rediss://c?sentinel=x&cell=s ')).toEqual([
-      { name: '0', url: 'redis://a:1/2' },
-      { name: 'E', url: 'redis://b?cell=E' },
-      { name: 's', url: 'rediss://c?sentinel=x&cell=s' },
+    expect(parseRedisCells(' redis://a:1/2\nredis://b?cell=E&drain  rediss://c?sentinel=x&cell=s ')).toEqual([
+      { name: '0', url: 'redis://a:1/2', isDraining: false },
+      { name: 'E', url: 'redis://b?cell=E&drain', isDraining: true },
+      { name: 's', url: 'rediss://c?sentinel=x&cell=s', isDraining: false },
     ]);
   });
 
@@ -47,6 +47,8 @@ describe('the addresses of cells', () => {
     ['redis://a?cluster&cells=3&cell=E', 'beside `cell`'],
     ['redis://a?cluster&cells=17', 'a number from 1 to 16'],
     ['redis://a?cluster&cells=0', 'a number from 1 to 16'],
+    ['redis://a?cluster&cells=2&drain', '`drain` beside `cells`'],
+    ['redis://a?drain redis://b?cell=E&drain', 'drains every cell'],
     ['  ', 'must be an address such as'],
   ])('%s are refused', (text, message) => {
     expect(() => parseRedisCells(text)).toThrow(message);

@@ -6,6 +6,8 @@ export interface RedisCell {
   name: string;
   /** An address with the parameter `cell`, as every client takes it. */
   url: string;
+  /** Whether it takes no new responses: those that it has are served until they are gone. */
+  isDraining: boolean;
 }
 
 /**
@@ -16,7 +18,7 @@ const namesInCluster = Array.from('0Esh17t63lQ524gx');
 
 /**
  * Reads the addresses of the cells, which are separated by white space: one for each primary, or one of a cluster with `cells=N`, whose names follow
- * from their number. Every address but the first must name its cell.
+ * from their number. Every address but the first must name its cell. One with `drain` takes no new responses.
  *
  * @throws {RangeError} that says what is wrong with them.
  */
@@ -35,13 +37,17 @@ export function parseRedisCells(text: string): RedisCell[] {
       );
     names.add(name);
   }
+  if (cells.every(({ isDraining }) => isDraining))
+    throw new RangeError('drains every cell; leave one that takes new responses');
   return cells;
 }
 
 function cellsOf(address: string): RedisCell[] {
   const url = URL.parse(address);
   const count = url?.searchParams.get('cells') ?? undefined;
-  if (!url || count === undefined) return [{ name: parseRedisAddress(address).cell, url: address }];
+  const isDraining = url?.searchParams.has('drain') ?? false;
+  if (!url || count === undefined)
+    return [{ name: parseRedisAddress(address).cell, url: address, isDraining }];
   url.searchParams.delete('cells');
   const { topology } = parseRedisAddress(url.href);
   if (topology.kind !== 'cluster' || url.searchParams.has('cell'))
@@ -50,10 +56,10 @@ function cellsOf(address: string): RedisCell[] {
     );
   if (!/^\d+$/.test(count) || Number(count) < 1 || Number(count) > namesInCluster.length)
     throw new RangeError(`has \`cells=${count}\`, which must be a number from 1 to ${namesInCluster.length}`);
-  return namesInCluster.slice(0, Number(count)).map((name) => ({
-    name,
-    url: addressOfCell(url.href, name),
-  }));
+  if (isDraining) throw new RangeError('has `drain` beside `cells`; give each cell an address with `cell=`');
+  return namesInCluster
+    .slice(0, Number(count))
+    .map((name) => ({ name, url: addressOfCell(url.href, name), isDraining }));
 }
 
 /** The address with the name of a cell, which the first one does not need. */

@@ -6,6 +6,8 @@ export type RequestBody = { input: unknown; model?: string } & Record<string, un
 export interface CallOptions {
   signal?: AbortSignal;
   mount?: '/v1' | '/api/v1';
+  /** Beside those that every request has. */
+  headers?: Record<string, string>;
 }
 
 export interface Answer {
@@ -29,10 +31,10 @@ export interface Caller {
 /** Makes a caller with a key. The model is the simulator unless a request names another. */
 export function callerOf(apiUrl: string, key: string): Caller {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const post = (body: RequestBody, { signal, mount = '/v1' }: CallOptions) =>
+  const post = (body: RequestBody, { signal, mount = '/v1', headers: more }: CallOptions) =>
     fetch(`${apiUrl}${mount}/responses`, {
       method: 'POST',
-      headers,
+      headers: { ...headers, ...more },
       body: JSON.stringify({ model: 'simulator', ...body }),
       ...(signal && { signal }),
     });

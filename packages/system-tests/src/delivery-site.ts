@@ -1,6 +1,6 @@
 import type { TestRedis } from '@sluice/testing';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
-import { type Service, type SettingsFile, startService } from './service.ts';
+import { prefixOf, type Service, type SettingsFile, startService } from './service.ts';
 import { open, type OpenAnswer, send, type WireAnswer } from './wire.ts';
 
 /** The members of a response that tests read. */
@@ -106,6 +106,6 @@ export function responseIn({ status, text }: WireAnswer): SentResponse {
 
 /** The logged events of a streamed response by number. Life-cycle events are logged as their type only. */
 export async function loggedEvents(redis: TestRedis, id: string): Promise<string[]> {
-  const entries = await redis.client.xrange(`${redis.prefix}:{0}:log:${id}`, '-', '+');
+  const entries = await redis.client.xrange(`${prefixOf(redis, id)}log:${id}`, '-', '+');
   return entries.map(([, fields]) => fields[1] ?? '');
 }

@@ -50,9 +50,32 @@ export interface Service {
   addApi: (port?: number, root?: string) => Promise<RunningApi>;
   /** Adds a worker, of another build if its root is given. */
   addWorker: (root?: string) => Promise<RunningWorker>;
+  /** Tells the processes that are added from now on another `REDIS_URL`. */
+  setAddresses: (redisUrl: string) => void;
+  /** The variables of a process that is added now. */
+  env: Readonly<Record<string, string>>;
   /** Stops every process. Rejects if one did not end with exit code 0. May be called twice. */
   stop: () => Promise<void>;
   [Symbol.asyncDispose]: () => Promise<void>;
+}
+
+/** The cells of a service, by their names: as many as the variable `SLUICE_TEST_CELLS` has letters, so that the same tests can run over several. */
+const testCells = Array.from(process.env['SLUICE_TEST_CELLS'] ?? '0');
+
+/** The address of a Redis as that of each cell, unless it names its cells. */
+function addressesOf(url: string): string {
+  if (/[?&]cells?=/.test(url)) return url;
+  return testCells.map((cell) => `${url}?cell=${cell}`).join(' ');
+}
+
+/** What the keys of a response begin with. */
+export function prefixOf({ prefix }: Pick<TestRedis, 'prefix'>, responseId: string): string {
+  return `${prefix}:{${responseId[responseId.indexOf('_') + 1]}}:`;
+}
+
+/** What the keys of each cell begin with. */
+export function prefixes({ prefix }: Pick<TestRedis, 'prefix'>): string[] {
+  return testCells.map((cell) => `${prefix}:{${cell}}:`);
 }
 
 /** A dozen processes may start at once on a few cores. */
@@ -71,7 +94,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const env = {
     ...options.env,
     SLUICE_CONFIG: file,
-    REDIS_URL: options.redisUrlOfProcesses ?? redis.url,
+    REDIS_URL: addressesOf(options.redisUrlOfProcesses ?? redis.url),
     DATA_DIR: directory,
   };
 
@@ -131,6 +154,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     redis,
     addApi,
     addWorker,
+    env,
+    setAddresses: (redisUrl) => {
+      env.REDIS_URL = redisUrl;
+    },
     stop: () => (stopping ??= stop()),
     [Symbol.asyncDispose]: () => service.stop(),
   };

@@ -12,6 +12,7 @@ import {
   throttledWarning,
 } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
+import { KnownCells } from './known-cells.ts';
 import { outboxWriting } from './outbox-readers.ts';
 import type { ConnectedSettings, Role } from './roles.ts';
 
@@ -20,6 +21,8 @@ export interface WiredCell<Clients, Store> {
   name: Cell;
   /** The address of its primary. */
   url: string;
+  /** Whether it takes no new responses. */
+  isDraining: boolean;
   clients: Clients;
   clock: RedisClock;
   store: Store;
@@ -45,6 +48,8 @@ export interface Wired<Clients, Stores> {
   cells: readonly [WiredCell<Clients, Stores>, ...WiredCell<Clients, Stores>[]];
   /** The cell of a response; the first one for an id that names none. */
   cellOf: (responseId: string) => WiredCell<Clients, Stores>;
+  /** Which cells there are and were. */
+  known: KnownCells;
   /** Moves the jobs of responses into their queues, and tells of it. */
   letInAll: (letIn: readonly LetIn[]) => void;
   /** Undefined when none is kept. */
@@ -84,7 +89,7 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
   const { letInAll = intoQueue } = options;
   const stores = new Map<Cell, Store>();
   const found = parseRedisCells(settings.redisUrl);
-  const wireCell = ({ name, url }: RedisCell): WiredCell<Clients, Stores> => {
+  const wireCell = ({ name, url, isDraining }: RedisCell): WiredCell<Clients, Stores> => {
     const given = stores.size === 0 ? options.clients : undefined;
     const clients = given ?? role.clients(url, settings, { logger });
     const clock = new RedisClock({ client: clients.commands, logger });
@@ -107,7 +112,7 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
       onError: onQueueError,
       onLetInFailed: throttledWarning(logger, 'response not let into its queue').warn,
     });
-    return { name, url, clients, clock, store, keyPrefix, queue: ofCell };
+    return { name, url, isDraining, clients, clock, store, keyPrefix, queue: ofCell };
   };
   const [first, ...others] = found.map(wireCell);
   if (!first) throw new RangeError('REDIS_URL has no address');
@@ -129,8 +134,23 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
     now: () => clock.now(),
     onDropped: throttledWarning(logger, 'journal not written').warn,
   });
-  const store = others.length === 0 ? first.store : role.unite(settings.keyPrefix, stores);
-  return { clients, clock, telemetry, store, keyPrefix, queue, cells, cellOf: find, letInAll, journal };
+  const open = found.filter(({ isDraining }) => !isDraining).map(({ name }) => name);
+  const known = new KnownCells({ connection: clients.commands, keyPrefix, found, settings, logger });
+  const former = () => known.former;
+  const store = others.length === 0 ? first.store : role.unite(settings.keyPrefix, stores, { open, former });
+  return {
+    clients,
+    clock,
+    telemetry,
+    store,
+    keyPrefix,
+    queue,
+    cells,
+    cellOf: find,
+    known,
+    letInAll,
+    journal,
+  };
 }
 
 /**
@@ -138,10 +158,15 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
  * stopped its store.
  */
 export async function closeConnections({
+  known,
   queue,
   journal,
   cells,
-}: Pick<Wired<Record<string, Redis | undefined>, unknown>, 'queue' | 'journal' | 'cells'>): Promise<void> {
+}: Pick<
+  Wired<Record<string, Redis | undefined>, unknown>,
+  'known' | 'queue' | 'journal' | 'cells'
+>): Promise<void> {
+  known.stop();
   await queue.close();
   await journal?.stop();
   for (const { clock } of cells) clock.stop();

@@ -6,11 +6,13 @@ export {
   type WiredCell,
 } from './connect.ts';
 export { type RedisWatches, watchRedis } from './watch-redis.ts';
+export { type KnownCell, KnownCells } from './known-cells.ts';
 export { OutboxFollowers } from './outbox-followers.ts';
 export { type OutboxReaderName, outboxReaders, outboxWriting } from './outbox-readers.ts';
 export {
   type ApiClients,
   apiClients,
+  type OperatorClients,
   type RunnerClients,
   type WorkerClients,
 } from './clients.ts';

@@ -9,6 +9,7 @@ import {
   type CallerStoreOptions,
   type CallerStores,
   callerStores,
+  type CellsInUse,
   type Cell,
   type Lease,
   ResponseStore,
@@ -38,7 +39,7 @@ export interface Role<Clients extends { commands: Redis }, Store extends Respons
   /** The store of a cell. */
   store: (parts: StoreParts<Clients>) => Store;
   /** The stores of several cells as one. */
-  unite: (keyPrefix: string, stores: ReadonlyMap<Cell, Store>) => Stores;
+  unite: (keyPrefix: string, stores: ReadonlyMap<Cell, Store>, cells: CellsInUse) => Stores;
   /** Whether it knows the queues and keeps the journal; a process beside a worker leaves both to it. */
   hasQueues: boolean;
 }

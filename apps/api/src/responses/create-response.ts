@@ -82,7 +82,7 @@ export class ResponseCreator {
    */
   async whole(caller: Caller, creation: Creation): Promise<Created> {
     const { store } = this.#dependencies;
-    const responseId = this.#newId(caller, creation);
+    const responseId = await this.#newId(caller, creation);
     // Listens before the accept: no end can come too early.
     const wait = store.awaitEnd(responseId);
     const { syncWaitMs } = this.#dependencies.settings.timeouts;
@@ -110,7 +110,7 @@ export class ResponseCreator {
   async stream(caller: Caller, creation: StreamCreation, openSink: OpenSink): Promise<void> {
     const { store, telemetry } = this.#dependencies;
     const { model } = creation.pending.request;
-    const responseId = this.#newId(caller, creation);
+    const responseId = await this.#newId(caller, creation);
     const subscription = store.follow(responseId, {
       cursor: 1,
       readFirst: false,
@@ -154,7 +154,7 @@ export class ResponseCreator {
 
   /** Answers with the acceptance: the response goes on without its caller. */
   async inBackground(caller: Caller, creation: Creation): Promise<Created> {
-    const acceptance = await this.#accept(caller, creation, this.#newId(caller, creation));
+    const acceptance = await this.#accept(caller, creation, await this.#newId(caller, creation));
     if (acceptance.kind === 'duplicate')
       return this.#again(caller, creation, { responseId: acceptance.responseId, withinMs: undefined });
     const { accepted, job, use } = acceptance;
@@ -172,7 +172,7 @@ export class ResponseCreator {
     caller: Caller,
     request: UncheckedRequest,
   ): Promise<{ response: Response; prepared: PreparedRequest }> {
-    return this.#parts.checks.withoutRun(caller, request, this.#newId(caller, request));
+    return this.#parts.checks.withoutRun(caller, request, await this.#newId(caller, request));
   }
 
   /**
@@ -289,8 +289,13 @@ export class ResponseCreator {
     return this.#parts.attachments.open({ ...response, tenant });
   }
 
-  #newId({ key }: Caller, { pending }: UncheckedRequest): string {
-    return this.#dependencies.store.newId(key.name, randomBytes, pending.request.previous_response_id);
+  #newId(
+    { key }: Caller,
+    creating: UncheckedRequest & Pick<Partial<Creation>, 'idempotencyKey'>,
+  ): Promise<string> {
+    const { previous_response_id: previousId } = creating.pending.request;
+    const { idempotencyKey } = creating;
+    return this.#dependencies.store.newId(key.name, randomBytes, { previousId, idempotencyKey });
   }
 
   #reportDeparture({ requestId }: Caller, responseId: string, end: AttachmentEnd): void {

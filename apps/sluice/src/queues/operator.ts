@@ -1,19 +1,22 @@
 import type { DeliveryQueueOptions, ResponseQueues } from '@sluice/queue';
 import type { ResponseStores } from '@sluice/response-store';
-import { createLogger, requireRedis, type Telemetry } from '@sluice/runtime';
+import { createLogger, requireRedis, type Telemetry, waitForRedis } from '@sluice/runtime';
 import { recorderOf } from '@sluice/service-stats';
 import {
   closeConnections,
   connect,
   type ConnectedSettings,
+  type KnownCells,
   type LiveModels,
   ModelChanges,
   ModelDiscovery,
   ModelStore,
   openModels,
+  type OperatorClients,
   operatorRole,
   ProviderChanges,
   StoredWatch,
+  type Wired,
 } from '@sluice/wiring';
 
 /** The store and the queues as an operator reaches them: over Redis itself, whether an api runs or not. */
@@ -23,6 +26,8 @@ export interface Operator {
   /** Starts the keys of what belongs to no response. */
   keyPrefix: string;
   store: ResponseStores;
+  cells: Wired<OperatorClients, ResponseStores>['cells'];
+  known: KnownCells;
   queues: ResponseQueues;
   /** Those of the settings, those that are stored, and those that upstreams list. */
   models: LiveModels;
@@ -37,6 +42,9 @@ export interface Operator {
   telemetry: Telemetry;
   [Symbol.asyncDispose]: () => Promise<void>;
 }
+
+/** How long cells beside the first one have for their connection, in milliseconds. */
+const cellsWithinMs = 2_000;
 
 /** @throws {FatalError} that says what to change, when Redis cannot be used. */
 export async function openOperator(settings: ConnectedSettings): Promise<Operator> {
@@ -59,6 +67,11 @@ export async function openOperator(settings: ConnectedSettings): Promise<Operato
     await closeConnections(wired);
     throw error;
   }
+  // A cell that is away is known to be once it has had a moment to answer.
+  const soon = AbortSignal.timeout(cellsWithinMs);
+  await Promise.all(
+    wired.cells.map((cell) => waitForRedis(cell.clients.commands, soon).catch(() => undefined)),
+  );
   for (const cell of wired.cells) await cell.clock.start();
   const models = openModels(settings, queue);
   const connection = clients.commands;
@@ -84,6 +97,8 @@ export async function openOperator(settings: ConnectedSettings): Promise<Operato
     connection,
     keyPrefix,
     store,
+    cells: wired.cells,
+    known: wired.known,
     queues: queue,
     models,
     modelChanges: new ModelChanges(stored),

@@ -1,7 +1,7 @@
 import type { AttemptStore } from '../attempt-store.ts';
 import type { CallerStore } from '../caller-store.ts';
 import { mergeLists, readPage } from '../reading/list-stored.ts';
-import { type Cell, cellOf } from '../record/cells.ts';
+import { type Cell, cellOf, homeCell } from '../record/cells.ts';
 import { type RedisKeys, redisKeys } from '../record/keys.ts';
 import type { ResponseStore } from '../response-store.ts';
 import { addUpUse } from './add-up-use.ts';
@@ -13,6 +13,13 @@ export type ResponseStores = Pick<ResponseStore, keyof ResponseStore>;
 export type CallerStores = Pick<CallerStore, keyof CallerStore>;
 export type AttemptStores = Pick<AttemptStore, keyof AttemptStore>;
 
+/** Which cells take new responses, and which did until now. */
+export interface CellsInUse {
+  open: readonly Cell[];
+  /** The sets of cells that took new responses before, as long as what they took may be asked for. */
+  former: () => readonly (readonly Cell[])[];
+}
+
 /** The store of each cell, the first one first. */
 export type ByCell<Store> = ReadonlyMap<Cell, Store>;
 
@@ -22,9 +29,13 @@ export type ByCell<Store> = ReadonlyMap<Cell, Store>;
  *
  * An id that names none of the cells is asked for in the first one, which does not have it.
  */
-export function responseStores(keyPrefix: string, stores: ByCell<ResponseStore>): ResponseStores {
+export function responseStores(
+  keyPrefix: string,
+  stores: ByCell<ResponseStore>,
+  { open }: Pick<CellsInUse, 'open'> = { open: [...stores.keys()] },
+): ResponseStores {
   const { all, of, inCell } = finder(stores);
-  const keys: RedisKeys = redisKeys(keyPrefix, [...stores.keys()]);
+  const keys: RedisKeys = redisKeys(keyPrefix, [...stores.keys()], open);
   return {
     keys,
     read: (id) => of(id).read(id),
@@ -56,17 +67,27 @@ export function responseStores(keyPrefix: string, stores: ByCell<ResponseStore>)
 }
 
 /** The same as an api uses them. */
-export function callerStores(keyPrefix: string, stores: ByCell<CallerStore>): CallerStores {
+export function callerStores(
+  keyPrefix: string,
+  stores: ByCell<CallerStore>,
+  cells: CellsInUse,
+): CallerStores {
   const { all, of, inCell } = finder(stores);
-  const common = responseStores(keyPrefix, stores);
+  const common = responseStores(keyPrefix, stores, cells);
   return {
     ...common,
     start: () => startAll(all),
     stop: () => inAll(all, (store) => store.stop()),
-    newId: (tenant, randomBytes, previousId) => {
-      const cell = previousId ? stores.get(cellOf(previousId)) : undefined;
-      return (cell ?? inCell(common.keys.home(tenant))).newId(tenant, randomBytes);
+    newId: async (tenant, randomBytes, place) => {
+      const { previousId, idempotencyKey } = place ?? {};
+      const before = previousId ? stores.get(cellOf(previousId)) : undefined;
+      const known =
+        before || idempotencyKey === undefined
+          ? before
+          : await formerCellOf(idempotencyKey, { tenant, stores, cells });
+      return (known ?? inCell(common.keys.home(tenant))).newId(tenant, randomBytes);
     },
+    knowsKey: (tenant, idempotencyKey) => inCell(common.keys.home(tenant)).knowsKey(tenant, idempotencyKey),
     accept: (accepting) => of(accepting.id).accept(accepting),
     // Items may be of several cells.
     locateItems: (tenant, itemIds, limits) => locateInParts(of, { tenant, itemIds }, limits),
@@ -96,10 +117,14 @@ export function callerStores(keyPrefix: string, stores: ByCell<CallerStore>): Ca
 }
 
 /** The same as a worker uses them. */
-export function attemptStores(keyPrefix: string, stores: ByCell<AttemptStore>): AttemptStores {
+export function attemptStores(
+  keyPrefix: string,
+  stores: ByCell<AttemptStore>,
+  cells: CellsInUse,
+): AttemptStores {
   const { all, first, of, inCell } = finder(stores);
   return {
-    ...responseStores(keyPrefix, stores),
+    ...responseStores(keyPrefix, stores, cells),
     start: () => startAll(all),
     stop: () => inAll(all, (store) => store.stop()),
     claim: (id, token) => of(id).claim(id, token),
@@ -126,6 +151,23 @@ export function attemptStores(keyPrefix: string, stores: ByCell<AttemptStore>): 
     farQueues: (cell) => inCell(cell).farQueues(cell),
     recount: (cell) => inCell(cell).recount(cell),
   };
+}
+
+/**
+ * The former home of a tenant that knows an Idempotency-Key: a request that is sent again after a cell was added or drained finds what it has begun.
+ * Nobody asks when the home was always the same.
+ */
+async function formerCellOf(
+  idempotencyKey: string,
+  { tenant, stores, cells }: { tenant: string; stores: ByCell<CallerStore>; cells: CellsInUse },
+): Promise<CallerStore | undefined> {
+  const home = homeCell(tenant, cells.open);
+  const former = new Set(cells.former().map((open) => homeCell(tenant, open)));
+  for (const cell of former) {
+    const store = cell === home ? undefined : stores.get(cell);
+    if (await store?.knowsKey(tenant, idempotencyKey)) return store;
+  }
+  return undefined;
 }
 
 interface Finder<Store> {

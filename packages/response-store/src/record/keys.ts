@@ -66,7 +66,12 @@ export interface RedisKeys {
   home(tenant: string): Cell;
 }
 
-export function redisKeys(prefix: string, cells: readonly Cell[] = [defaultCell]): RedisKeys {
+/** `open`: the cells that take new responses; all of them by default. */
+export function redisKeys(
+  prefix: string,
+  cells: readonly Cell[] = [defaultCell],
+  open: readonly Cell[] = cells,
+): RedisKeys {
   const known = new Map<Cell, CellKeys>();
   const inCell = (cell: Cell): CellKeys => {
     const found = known.get(cell);
@@ -83,7 +88,7 @@ export function redisKeys(prefix: string, cells: readonly Cell[] = [defaultCell]
       // Nobody has a response of a cell that is not configured. Its keys may be anywhere in a cluster, so they are not asked for.
       return inCell(cells.includes(cell) ? cell : (cells[0] ?? defaultCell));
     },
-    home: (tenant) => homeCell(tenant, cells),
+    home: (tenant) => homeCell(tenant, open),
   };
 }
 

@@ -116,7 +116,7 @@ export async function accept(
       load: cell.load,
       fair: cell.fair(queue),
       stored_list: cell.stored(tenant),
-      idempotency: idempotency ? cell.idempotency(tenant, digest(idempotency.key)) : record,
+      idempotency: idempotency ? cell.idempotency(tenant, keyDigest(idempotency.key)) : record,
       large: ahead ? large : record,
       previous_record: previousKey(access, id, previousId),
       outbox: cell.outbox,
@@ -184,6 +184,7 @@ function previousKey(access: LargeAccess, responseId: string, previousId: string
   return keysOf(access, isHere ? previousId : responseId).record;
 }
 
-function digest(text: string): string {
+/** The name under which an Idempotency-Key is kept, which does not tell it. */
+export function keyDigest(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }

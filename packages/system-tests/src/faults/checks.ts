@@ -13,6 +13,7 @@ import {
   type Told,
 } from './followed-response.ts';
 import { textProblems } from './stamped-upstream.ts';
+import { prefixes } from '../service.ts';
 
 /** What the checks of one response came to. */
 export interface Checked {
@@ -145,6 +146,8 @@ const permanent = [
   /:(journal|audit)$/,
   // Empty once every end in the background was told; and the queue of webhooks, which has no job of a tenant without an endpoint.
   /:outbox(:webhooks:given)?$/,
+  // Which cells there were, and how the limits of queues are divided over them.
+  /:(cells|slots-epoch|slots-fence|slots:[a-z]+)$/,
   /:webhooks%:(meta|id|events|marker|stalled)$/,
   /:(stamped|narrow):(meta|id|events|completed|failed|marker|stalled|pc|delay)$/,
   // Finished jobs, bounded in number by the settings of the dashboard. They carry ids only.
@@ -154,14 +157,16 @@ const permanent = [
 async function lookForLeftovers({ service }: FaultSite): Promise<string[]> {
   const { client, prefix } = service.redis;
   const found: string[] = [];
-  const load = await client.hgetall(`${prefix}:{0}:load`);
-  for (const [counter, value] of Object.entries(load)) {
-    if (value !== '0') found.push(`the counter ${counter} of what waits is ${value}`);
+  for (const ofCell of prefixes(service.redis)) {
+    const load = await client.hgetall(`${ofCell}load`);
+    for (const [counter, value] of Object.entries(load)) {
+      if (value !== '0') found.push(`the counter ${counter} of what waits is ${value}`);
+    }
+    const untold = await client.xlen(`${ofCell}outbox`);
+    if (untold > 0) found.push(`${untold} ends wait to be told`);
+    const open = await client.zrange(`${ofCell}open`, '0', '-1');
+    if (open.length > 0) found.push(`open responses: ${open.join(', ')}`);
   }
-  const untold = await client.xlen(`${prefix}:{0}:outbox`);
-  if (untold > 0) found.push(`${untold} ends wait to be told`);
-  const open = await client.zrange(`${prefix}:{0}:open`, '0', '-1');
-  if (open.length > 0) found.push(`open responses: ${open.join(', ')}`);
   for await (const page of client.scanStream({ match: `${prefix}*`, count: 1_000 })) {
     for (const key of page as string[]) {
       // Each element of the stream is one reply of SCAN, an array.

@@ -1,6 +1,7 @@
 import { numberOf } from '../wire.ts';
 import type { FaultSite } from './fault-site.ts';
 import type { FollowedResponse } from './followed-response.ts';
+import { prefixOf } from '../service.ts';
 
 /** Everything that is known of a response, for the report of a violation. Times are in milliseconds since `begun`. */
 export async function historyOf(site: FaultSite, response: FollowedResponse, begun: number): Promise<string> {
@@ -24,9 +25,10 @@ export async function historyOf(site: FaultSite, response: FollowedResponse, beg
 /** The record and the log as the store has them. */
 async function recordOf({ service }: FaultSite, id: string | undefined): Promise<string[]> {
   if (id === undefined) return [];
-  const { client, prefix } = service.redis;
-  const record = await client.hgetall(`${prefix}:{0}:response:${id}`);
-  const log = await client.xrange(`${prefix}:{0}:log:${id}`, '-', '+');
+  const { redis } = service;
+  const { client } = redis;
+  const record = await client.hgetall(`${prefixOf(redis, id)}response:${id}`);
+  const log = await client.xrange(`${prefixOf(redis, id)}log:${id}`, '-', '+');
   return [
     `  record: ${JSON.stringify(record).slice(0, 1_500)}`,
     `  log: ${log.map(([entry, fields]) => `${entry} ${String(fields[1]).slice(0, 60)}`).join('; ')}`,

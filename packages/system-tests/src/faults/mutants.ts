@@ -50,7 +50,7 @@ export const mutants: readonly Mutant[] = [
     name: 'what was accepted without a reply is not taken back',
     patch: {
       file: 'apps/api/src/responses/accept-response.ts',
-      find: 'this.#ends.abandon(responseId, this.#dependencies.now() + acceptWithinMs);',
+      find: 'this.#ends.abandon(responseId, this.#dependencies.now(responseId) + acceptWithinMs);',
       replace: '',
     },
     only: 'path to Redis silent / queued / background',

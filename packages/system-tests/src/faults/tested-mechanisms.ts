@@ -427,7 +427,7 @@ export const testedMechanisms: readonly TestedMechanism[] = [
     name: 'new work is taken while the store is nearly full',
     patch: {
       file: `${api}/src/responses/accept-response.ts`,
-      find: 'if (redisUsedPercent() >= limits.redisMemoryPercent)',
+      find: 'if (memory.usedPercent >= limits.redisMemoryPercent)',
       replace: 'if (false)',
     },
     tests: `${api}/test/limits.test.ts`,
