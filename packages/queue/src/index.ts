@@ -11,7 +11,7 @@ export {
 export { queuesOfCells, type ResponseQueues } from './queues-of-cells.ts';
 export { DividedLimits, type DividedLimitsOptions } from './slots/divided-limits.ts';
 export { divide } from './slots/divide.ts';
-export { leastSlots, QueueConsumer, type QueueConsumerOptions } from './queue-consumer.ts';
+export { QueueConsumer, type QueueConsumerOptions } from './queue-consumer.ts';
 export { QueueKeeper, type QueueKeeperOptions } from './queue-keeper.ts';
 export { QueueWatchdog, type QueueWatchdogOptions } from './queue-watchdog.ts';
 export {

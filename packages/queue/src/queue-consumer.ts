@@ -64,6 +64,8 @@ export class QueueConsumer {
   readonly #leaving = new Set<Worker>();
   /** The slots of queues that have others than at the start. */
   readonly #slots = new Map<string, number>();
+  /** The slots of each BullMQ worker, where they were divided anew. */
+  readonly #shares = new WeakMap<Worker, number>();
   readonly #held = new Map<string, { until: number; timer: NodeJS.Timeout }>();
   /** Jobs that run here, by id. */
   readonly #running = new Set<string>();
@@ -96,17 +98,21 @@ export class QueueConsumer {
       if (this.#served.has(name)) continue;
       const workers = shares(this.#options.concurrency).map((slots) => this.#startWorker(name, slots));
       this.#served.set(name, workers);
-      this.setSlots(name, this.#slotsOf(name));
+      const slots = this.#slots.get(name);
+      if (slots !== undefined) this.setSlots(name, slots);
     }
     for (const [name, workers] of this.#served) if (!this.#names.includes(name)) this.#leave(name, workers);
   }
 
-  /** Whether every BullMQ worker fetches, except those of held queues. */
+  /** Whether every BullMQ worker fetches, except those of held queues and those without a slot. */
   get isRunning(): boolean {
     return (
       this.#hasStarted &&
       this.#workers.every(
-        (worker) => this.#held.has(worker.name) || (worker.isRunning() && !worker.isPaused()),
+        (worker) =>
+          this.#held.has(worker.name) ||
+          this.#shares.get(worker) === 0 ||
+          (worker.isRunning() && !worker.isPaused()),
       )
     );
   }
@@ -132,19 +138,22 @@ export class QueueConsumer {
     return (this.#busy.get(name) ?? 0) < this.#slotsOf(name);
   }
 
-  /**
-   * Gives a queue so many slots from now on. Jobs that have one keep it. Each BullMQ worker keeps one at least; see `leastSlots`.
-   */
+  /** Gives a queue so many slots from now on, of which a BullMQ worker may have none. Jobs that have one keep it. */
   setSlots(name: string, slots: number): void {
     this.#slots.set(name, slots);
     const workers = this.#served.get(name) ?? [];
     for (const [at, share] of shares(slots, workers.length).entries()) {
       const worker = workers[at];
       if (!worker) continue;
-      const isMore = share > worker.concurrency;
-      worker.concurrency = Math.max(share, 1);
+      const before = this.#shares.get(worker) ?? worker.concurrency;
+      this.#shares.set(worker, share);
+      if (share > 0) worker.concurrency = share;
       // Its loop looks at the number again when a job ends, which may take long. It begins anew when it goes on after a pause.
-      if (isMore && this.isTaking(name)) this.#wake(worker);
+      if (share > before || share === 0)
+        worker
+          .pause(true)
+          .then(() => this.#goOn(worker))
+          .catch(this.#options.onError);
     }
   }
 
@@ -160,7 +169,7 @@ export class QueueConsumer {
     clearTimeout(held?.timer);
     const timer = setTimeout(() => {
       this.#held.delete(name);
-      for (const worker of workers) worker.resume().catch(this.#options.onError);
+      for (const worker of workers) this.#goOn(worker).catch(this.#options.onError);
     }, forMs);
     this.#held.set(name, { until, timer });
     if (!held) for (const worker of workers) worker.pause(true).catch(this.#options.onError);
@@ -183,9 +192,9 @@ export class QueueConsumer {
     await Promise.all(all.map((worker) => closeWorker(worker, this.#options.connection, isIdle)));
   }
 
-  #wake(worker: Worker): void {
-    const goOn = () => (this.isTaking(worker.name) ? worker.resume() : undefined);
-    worker.pause(true).then(goOn).catch(this.#options.onError);
+  /** Lets a BullMQ worker take jobs that has been paused, if it may. */
+  async #goOn(worker: Worker): Promise<void> {
+    if (this.isTaking(worker.name) && this.#shares.get(worker) !== 0) await worker.resume();
   }
 
   #slotsOf(name: string): number {
@@ -278,11 +287,6 @@ export class QueueConsumer {
     worker.on('error', onError);
     return worker;
   }
-}
-
-/** The fewest slots that a queue of a consumer with so many can have. */
-export function leastSlots(concurrency: number): number {
-  return shares(concurrency).length;
 }
 
 /** Splits slots into shares that differ by one at most. */

@@ -56,7 +56,12 @@ describe.skipIf(!hasServer)('cells that come and go, where there is a server', (
     const one = `${first.url}?cell=0`;
     const joining = `${one} ${second.url}?cell=${added}&drain`;
     const both = `${one} ${second.url}?cell=${added}`;
-    const service = await startService({ redisUrl: first.url, redisUrlOfProcesses: one, apis: 2, workers: 1 });
+    const service = await startService({
+      redisUrl: first.url,
+      redisUrlOfProcesses: one,
+      apis: 2,
+      workers: 1,
+    });
     const load = startBalancedLoad(service);
     const key = { 'idempotency-key': 'once-whatever-happens' };
     let answers: string[] = [];

@@ -3,105 +3,153 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Service, startService } from './service.ts';
 
-let cluster: LocalCluster | undefined;
-let service: Service | undefined;
+/** Each of them has another one of three cells. */
+const tenants = ['tenant-0', 'tenant-1', 'tenant-7'].map((name) => ({
+  name,
+  key: `sk-of-${name}-0123456789`,
+}));
+const model = 'simulator';
 
-beforeAll(async () => {
-  if (!hasServer) return;
-  cluster = await startLocalCluster({ withReplica: true });
-  const [seed] = cluster.nodes;
-  service = await startService({
-    redisUrl: `redis://127.0.0.1:${seed?.port}`,
-    redisUrlOfProcesses: `redis://127.0.0.1:${seed?.port}?cluster`,
-    apis: 2,
-    workers: 2,
-    settings: {
-      recovery: { lockMs: 3_000, stalledMs: 500 },
-      files: { enabled: true },
-      usage: { enabled: true },
-      providers: [{ id: 'simulator', type: 'simulator', firstTokenMs: 10, tokensPerSecond: 100 }],
-      models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
-    },
-  });
-});
-afterAll(async () => {
-  await service?.stop();
-  await cluster?.stop();
-});
+describe.skipIf(!hasServer).each([1, 3])(
+  'a service over a cluster of three primaries with cells=%i, where there is a server',
+  (cells) => {
+    let cluster: LocalCluster;
+    let service: Service;
 
-const running = () => service as Service; // skipped without one
-const clientOf = (api: number) =>
-  new OpenAI({ apiKey: running().key, baseURL: `${running().apiUrls[api]}/v1`, maxRetries: 10 });
-
-describe.skipIf(!hasServer)('a service over a cluster of three primaries, where there is a server', () => {
-  it('answers whole, as a stream that another api goes on with, and in the background', async () => {
-    const whole = await clientOf(0).responses.create({ model: 'simulator', input: 'Hi' });
-    expect(whole.status).toBe('completed');
-    const next = await clientOf(1).responses.create({
-      model: 'simulator',
-      input: 'And now?',
-      previous_response_id: whole.id,
+    beforeAll(async () => {
+      cluster = await startLocalCluster({ withReplica: true });
+      const [seed] = cluster.nodes;
+      const address = `redis://127.0.0.1:${seed?.port}`;
+      service = await startService({
+        redisUrl: address,
+        redisUrlOfProcesses: `${address}?cluster&cells=${cells}`,
+        apis: 2,
+        workers: 2,
+        settings: {
+          keys: tenants,
+          recovery: { lockMs: 3_000, stalledMs: 500 },
+          files: { enabled: true },
+          usage: { enabled: true },
+          providers: [{ id: 'simulator', type: 'simulator', firstTokenMs: 10, tokensPerSecond: 100 }],
+          models: [{ id: model, routes: [{ provider: 'simulator' }] }],
+        },
+      });
     });
-    expect(next.previous_response_id).toBe(whole.id);
-    const input = 'Hi [[sluice: tokens=40]]';
-    const stream = await clientOf(0).responses.create({
-      model: 'simulator',
-      input,
-      stream: true,
-      background: true,
+    afterAll(async () => {
+      await service?.stop();
+      await cluster?.stop();
     });
-    const seen: number[] = [];
-    let id = '';
-    for await (const event of stream) {
-      if (event.type === 'response.created') id = event.response.id;
-      seen.push(event.sequence_number);
-      if (seen.length === 10) break;
-    }
-    const rest = await clientOf(1).responses.retrieve(id, { stream: true, starting_after: seen.at(-1) ?? 0 });
-    for await (const event of rest) seen.push(event.sequence_number);
-    expect(seen).toEqual(seen.map((_, at) => at));
-    const { id: cancelled } = await clientOf(0).responses.create({
-      model: 'simulator',
-      input: 'Hi [[sluice: hang]]',
-      background: true,
+
+    const clientOf = (tenant: number, api: number) =>
+      new OpenAI({
+        apiKey: tenants[tenant % tenants.length]?.key ?? '',
+        baseURL: `${service.apiUrls[api % 2]}/v1`,
+        maxRetries: 10,
+      });
+
+    it('has the keys of its cells at as many primaries', async () => {
+      const made = await Promise.all(
+        tenants.map((_tenant, at) => clientOf(at, at).responses.create({ model, input: 'Hi' })),
+      );
+      const used = new Set(made.map(({ id }) => id[id.indexOf('_') + 1]));
+      expect(used.size).toBe(cells);
+      const primaries = await Promise.all(
+        cluster.nodes.slice(0, 3).map(({ port }) => cluster.ask(port, 'DBSIZE')),
+      );
+      expect(primaries.filter((keys) => Number(keys) > 0)).toHaveLength(cells);
     });
-    expect((await clientOf(1).responses.cancel(cancelled)).status).toBe('cancelled');
-  });
 
-  it('sends no message over the bus of the cluster', async () => {
-    const { nodes, ask } = cluster as LocalCluster; // as above
-    const sent = async () => {
-      const infos = await Promise.all(nodes.map(({ port }) => ask(port, 'CLUSTER', 'INFO')));
-      return infos.map((info) => Number(/messages_publish_sent:(\d+)/.exec(String(info))?.[1] ?? 0));
-    };
-    const before = await sent();
-    for (let at = 0; at < 5; at += 1)
-      await clientOf(at % 2).responses.create({ model: 'simulator', input: 'Hi' });
-    expect(await sent()).toEqual(before);
-  });
-
-  it('loses nothing when a replica takes over', async () => {
-    const { nodes, ask } = cluster as LocalCluster;
-    const made = await Promise.all(
-      Array.from({ length: 30 }, (_, at) =>
-        clientOf(at % 2).responses.create({
-          model: 'simulator',
-          input: `Say ${at}. [[sluice: tokens=30]]`,
+    it.each([...tenants.keys()])(
+      'answers tenant %i whole, as a stream that another api goes on with, and in the background',
+      async (tenant) => {
+        const [here, there] = [clientOf(tenant, 0), clientOf(tenant, 1)];
+        const whole = await here.responses.create({ model, input: 'Hi' });
+        expect(whole.status).toBe('completed');
+        const next = await there.responses.create({
+          model,
+          input: 'And now?',
+          previous_response_id: whole.id,
+        });
+        expect(next.previous_response_id).toBe(whole.id);
+        const input = 'Hi [[sluice: tokens=40]]';
+        const stream = await here.responses.create({
+          model,
+          input,
+          stream: true,
           background: true,
-        }),
-      ),
+        });
+        const seen: number[] = [];
+        let id = '';
+        for await (const event of stream) {
+          if (event.type === 'response.created') id = event.response.id;
+          seen.push(event.sequence_number);
+          if (seen.length === 10) break;
+        }
+        const rest = await there.responses.retrieve(id, { stream: true, starting_after: seen.at(-1) ?? 0 });
+        for await (const event of rest) seen.push(event.sequence_number);
+        expect(seen).toEqual(seen.map((_, at) => at));
+        const { id: cancelled } = await here.responses.create({
+          model,
+          input: 'Hi [[sluice: hang]]',
+          background: true,
+        });
+        expect((await there.responses.cancel(cancelled)).status).toBe('cancelled');
+      },
     );
-    await ask(nodes[3]?.port ?? 0, 'CLUSTER', 'FAILOVER');
-    const ended = await Promise.all(
-      made.map(({ id }, at) =>
-        eventually(async () => {
-          const read = await clientOf(at % 2).responses.retrieve(id);
-          return read.status !== 'queued' && read.status !== 'in_progress' && read.status;
-        }),
-      ),
-    );
-    expect(ended).toEqual(made.map(() => 'completed'));
-    const { status } = await clientOf(1).responses.create({ model: 'simulator', input: 'Hi' });
-    expect(status).toBe('completed');
-  });
-});
+
+    it('sends no message over the bus of the cluster', async () => {
+      const { nodes, ask } = cluster;
+      const sent = async () => {
+        const infos = await Promise.all(nodes.map(({ port }) => ask(port, 'CLUSTER', 'INFO')));
+        return infos.map((info) => Number(/messages_publish_sent:(\d+)/.exec(String(info))?.[1] ?? 0));
+      };
+      const before = await sent();
+      for (const at of tenants.keys()) await clientOf(at, at).responses.create({ model, input: 'Hi' });
+      expect(await sent()).toEqual(before);
+    });
+
+    it('asks for no response of a cell that it has not, whoever names one', async () => {
+      const { nodes, ask } = cluster;
+      const connected = async () =>
+        Promise.all(
+          nodes.map(async ({ port }) =>
+            Number(/total_connections_received:(\d+)/.exec(String(await ask(port, 'INFO', 'stats')))?.[1]),
+          ),
+        );
+      await connected(); // It makes a connection itself.
+      const before = await connected();
+      for (const cell of ['Z', 'q', '9']) {
+        const id = `create-response_${cell}${'a'.repeat(31)}`;
+        await expect(clientOf(0, 0).responses.retrieve(id)).rejects.toMatchObject({ status: 404 });
+      }
+      const made = (await connected()).map((count, at) => count - (before[at] ?? 0));
+      // A node that has none of these keys would have ended the connections of the api, for all tenants.
+      expect(made).toEqual(nodes.map(() => 1));
+    });
+
+    it('loses nothing when a replica takes over', async () => {
+      const { nodes, ask } = cluster;
+      const made = await Promise.all(
+        Array.from({ length: 30 }, (_, at) =>
+          clientOf(at, at).responses.create({
+            model,
+            input: `Say ${at}. [[sluice: tokens=30]]`,
+            background: true,
+          }),
+        ),
+      );
+      await ask(nodes[3]?.port ?? 0, 'CLUSTER', 'FAILOVER');
+      const ended = await Promise.all(
+        made.map(({ id }, at) =>
+          eventually(async () => {
+            const read = await clientOf(at, at).responses.retrieve(id);
+            return read.status !== 'queued' && read.status !== 'in_progress' && read.status;
+          }),
+        ),
+      );
+      expect(ended).toEqual(made.map(() => 'completed'));
+      const { status } = await clientOf(0, 1).responses.create({ model, input: 'Hi' });
+      expect(status).toBe('completed');
+    });
+  },
+);

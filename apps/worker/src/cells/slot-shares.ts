@@ -1,4 +1,4 @@
-import { divide, leastSlots, type QueueConsumer, type QueueDepth } from '@sluice/queue';
+import { divide, type QueueConsumer, type QueueDepth } from '@sluice/queue';
 
 /** How often the shares follow the backlog, in milliseconds. */
 const shareEveryMs = 1_000;
@@ -22,8 +22,8 @@ export interface SlotSharesOptions {
 }
 
 /**
- * Divides the slots of a worker for a queue over the cells, by what waits and runs there, each second. Every cell keeps a few, so that a response in
- * an idle one begins at once; a cell that does not answer keeps those alone.
+ * Divides the slots of a worker for a queue over the cells, by what waits and runs there, each second. Every cell keeps one, so that a response in
+ * an idle one begins at once; a cell that does not answer keeps that one alone.
  */
 export class SlotShares {
   readonly #options: SlotSharesOptions;
@@ -86,8 +86,7 @@ export class SlotShares {
 
   #share(name: string, weights: readonly number[]): void {
     const { cells, slots } = this.#options;
-    const least = leastSlots(slots);
-    for (const [at, share] of divide(slots, weights, least).entries())
-      cells[at]?.consumer.setSlots(name, Math.max(share, least));
+    for (const [at, share] of divide(slots, weights, 1).entries())
+      cells[at]?.consumer.setSlots(name, Math.max(share, 1));
   }
 }
