@@ -211,6 +211,22 @@ describe('sluice doctor', () => {
     );
   });
 
+  it('looks at each cell, and says when two are at one server', async () => {
+    const url = inject('redisUrl');
+    const { find } = await examine({}, { REDIS_URL: `${url} ${url}?cell=E` });
+    for (const cell of ['0', 'E'])
+      expect(find('writing')).toContainEqual(
+        expect.objectContaining({ verdict: 'good', message: expect.stringContaining(`cell ${cell}: `) }),
+      );
+    expect(find('cells')).toMatchObject([
+      { verdict: 'warn', message: expect.stringContaining('cells 0, E') },
+    ]);
+    const lost = await examine({}, { REDIS_URL: `${url} redis://127.0.0.1:${await freePort()}?cell=E` });
+    expect(lost.find('Redis')).toContainEqual(
+      expect.objectContaining({ verdict: 'bad', message: expect.stringContaining('cell E: ') }),
+    );
+  });
+
   it('writes a file where files are, and leaves nothing', async () => {
     const folder = join(cwd, 'files');
     const files = { enabled: true, folder };

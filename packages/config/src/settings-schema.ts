@@ -72,7 +72,7 @@ export const settingsSchema = z.strictObject({
     .meta({ description: 'Where the service listens.' }),
   redisUrl: redisUrl.exactOptional().meta({
     description:
-      'Address of Redis or Valkey, of one of its Sentinels (`?sentinel=NAME`) or of a node of a cluster (`?cluster`); see [deployment.md](deployment.md#the-store). Without it, `start` runs a store of its own, which keeps its data in `dataDir`.',
+      'Address of Redis or Valkey, of one of its Sentinels (`?sentinel=NAME`) or of a node of a cluster (`?cluster`); see [deployment.md](deployment.md#the-store). Several, separated by spaces, are the cells of a service that has outgrown one primary; see [operating.md](operating.md#cells). Without it, `start` runs a store of its own, which keeps its data in `dataDir`.',
   }),
   keyPrefix: z
     .string()
@@ -122,10 +122,10 @@ export const settingsSchema = z.strictObject({
   limits: z
     .strictObject({
       queued: wholeNumber(1, 2_000_000).default(100_000).meta({
-        description: 'Most responses that may wait at a time, over all tenants.',
+        description: 'Most responses that may wait at a time, over all tenants, in each cell.',
       }),
       queuedBytes: wholeNumber(1024, 1_099_511_627_776).default(4_294_967_296).meta({
-        description: 'Most bytes that the requests of waiting responses may take together.',
+        description: 'Most bytes that the requests of waiting responses may take together, in each cell.',
         unit: 'bytes',
       }),
       redisMemoryPercent: wholeNumber(1, 100).default(80).meta({

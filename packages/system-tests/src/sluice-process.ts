@@ -13,7 +13,6 @@ export interface SluiceProcessOptions {
     | 'worker'
     | 'responses'
     | 'batch'
-    | 'cells'
     | 'keys'
     | 'cells'
     | 'queues'

@@ -10,7 +10,8 @@ import type { ItemPart, PickedItem } from '@sluice/response-store';
 import { randomBytes } from '@sluice/runtime';
 import { addedItems } from '../bodies/compaction-request.ts';
 import type { Caller } from './caller.ts';
-import type { Creation, ResponseCreator } from './create-response.ts';
+import type { ResponseCreator } from './create-response.ts';
+import type { Creation } from './creation.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import { contextTooLarge, previousNotFound } from './resolve-references.ts';
 

@@ -1,62 +1,23 @@
-import { randomBytes } from '@sluice/runtime';
-import { isKeptAfterEnd, isTerminal, type Response, type ResponseEnd } from '@sluice/contract';
-import {
-  type EndWait,
-  type PreparedRequest,
-  type ResponseRecord,
-  type TenantUse,
-} from '@sluice/response-store';
-import type { AcceptOutcome, NewResponse, ResponseAcceptor } from './accept-response.ts';
+import { isKeptAfterEnd, isTerminal, type Response } from '@sluice/contract';
+import { type EndWait, type PreparedRequest, type ResponseRecord } from '@sluice/response-store';
+import type { AcceptOutcome, ResponseAcceptor } from './accept-response.ts';
 import { tellingRefusal } from '../refused-creates.ts';
 import { AcceptedResponse } from './accepted-response.ts';
-import { type Answer, answerOf, shortAnswer, wholeAnswer } from './answer.ts';
+import { answerOf, shortAnswer, wholeAnswer } from './answer.ts';
 import { type Attachment, type AttachmentEnd, type Attachments, endOfWait } from './attachments.ts';
 import type { Caller } from './caller.ts';
+import type { Created, Creation, OpenSink, StreamCreation } from './creation.ts';
 import { deliverEvents } from './deliver-events.ts';
+import type { PresentationOptions } from './event-presentation.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import type { AttachedResponse, EarlyEnds } from './early-ends.ts';
-import type { PresentationOptions } from './event-presentation.ts';
-import type { EventSink } from './event-sink.ts';
 import { followResponse } from './follow-response.ts';
 import { withPosition } from './present-position.ts';
 import type { QueuePositions } from './queue-positions.ts';
 import { notDurable, refusal } from './refusals.ts';
+import { idOfNewResponse } from './id-of-new-response.ts';
 import type { RequestChecks, UncheckedRequest } from './request-checks.ts';
 import { responseGone, serverStops, waitedTooLong } from './whole-response.ts';
-
-export interface Creation extends NewResponse {
-  /** Called once it is certain that there is a response, before its body, its first event or its error. */
-  onAccepted: (facts: AnswerFacts) => void;
-  /**
-   * Called with a whole response before the caller detaches from it: all of it can still be read, also where it is not
-   * stored. It frees the answer, also when it rejects.
-   */
-  onWhole?: (answer: Answer) => Promise<void>;
-}
-
-/** A stream that is to be continued without the store. */
-export interface StreamCreation extends Creation {
-  presentation: PresentationOptions;
-  /** Called with the end of the response, once its caller was sent it. */
-  onEnd?: ((responseId: string, end: ResponseEnd) => void) | undefined;
-}
-
-/** The facts of an answer that are known before its body. */
-export interface AnswerFacts {
-  responseId: string;
-  /** Where the tenant stands with its limits; undefined where nothing was counted. */
-  use: TenantUse | undefined;
-  /** Whether an earlier request with the same key has brought the answer. */
-  isReplayed: boolean;
-}
-
-export type Created =
-  | { kind: 'response'; answer: Answer }
-  /** The caller went away: there is nobody to answer. */
-  | { kind: 'left' };
-
-/** Opens the way to a caller of a stream, after `onAccepted`. */
-export type OpenSink = () => EventSink;
 
 export interface CreatorParts {
   acceptor: ResponseAcceptor;
@@ -82,7 +43,7 @@ export class ResponseCreator {
    */
   async whole(caller: Caller, creation: Creation): Promise<Created> {
     const { store } = this.#dependencies;
-    const responseId = await this.#newId(caller, creation);
+    const responseId = await idOfNewResponse(store, caller, creation);
     // Listens before the accept: no end can come too early.
     const wait = store.awaitEnd(responseId);
     const { syncWaitMs } = this.#dependencies.settings.timeouts;
@@ -110,7 +71,7 @@ export class ResponseCreator {
   async stream(caller: Caller, creation: StreamCreation, openSink: OpenSink): Promise<void> {
     const { store, telemetry } = this.#dependencies;
     const { model } = creation.pending.request;
-    const responseId = await this.#newId(caller, creation);
+    const responseId = await idOfNewResponse(store, caller, creation);
     const subscription = store.follow(responseId, {
       cursor: 1,
       readFirst: false,
@@ -154,7 +115,11 @@ export class ResponseCreator {
 
   /** Answers with the acceptance: the response goes on without its caller. */
   async inBackground(caller: Caller, creation: Creation): Promise<Created> {
-    const acceptance = await this.#accept(caller, creation, await this.#newId(caller, creation));
+    const acceptance = await this.#accept(
+      caller,
+      creation,
+      await idOfNewResponse(this.#dependencies.store, caller, creation),
+    );
     if (acceptance.kind === 'duplicate')
       return this.#again(caller, creation, { responseId: acceptance.responseId, withinMs: undefined });
     const { accepted, job, use } = acceptance;
@@ -172,7 +137,11 @@ export class ResponseCreator {
     caller: Caller,
     request: UncheckedRequest,
   ): Promise<{ response: Response; prepared: PreparedRequest }> {
-    return this.#parts.checks.withoutRun(caller, request, await this.#newId(caller, request));
+    return this.#parts.checks.withoutRun(
+      caller,
+      request,
+      await idOfNewResponse(this.#dependencies.store, caller, request),
+    );
   }
 
   /**
@@ -287,15 +256,6 @@ export class ResponseCreator {
 
   #attach({ key: { name: tenant } }: Caller, response: Omit<AttachedResponse, 'tenant'>): Attachment {
     return this.#parts.attachments.open({ ...response, tenant });
-  }
-
-  #newId(
-    { key }: Caller,
-    creating: UncheckedRequest & Pick<Partial<Creation>, 'idempotencyKey'>,
-  ): Promise<string> {
-    const { previous_response_id: previousId } = creating.pending.request;
-    const { idempotencyKey } = creating;
-    return this.#dependencies.store.newId(key.name, randomBytes, { previousId, idempotencyKey });
   }
 
   #reportDeparture({ requestId }: Caller, responseId: string, end: AttachmentEnd): void {

@@ -4,7 +4,7 @@ import { releaseBody } from '../plugins/json-body.ts';
 import { tellingRefusal } from '../refused-creates.ts';
 import { rateLimitHeaders } from '../rate-limit-headers.ts';
 import type { Compaction } from '../responses/compact-response.ts';
-import type { AnswerFacts } from '../responses/create-response.ts';
+import type { AnswerFacts } from '../responses/creation.ts';
 import { anyErrors, bodyErrors, defineRoute, json } from '../route.ts';
 import { type CreateResponseContext, jsonType, responseIdHeader } from './create-response.ts';
 import { contextErrors, failureErrors, pendingBody } from './request-body.ts';

@@ -9,7 +9,7 @@ import {
 } from '@sluice/protocols';
 import type { LongTexts } from '@sluice/response-store';
 import { frameOf } from '../event-stream.ts';
-import type { AnswerFacts } from '../responses/create-response.ts';
+import type { AnswerFacts } from '../responses/creation.ts';
 import { longObjects } from '../responses/long-objects.ts';
 import { PendingRequest } from '../responses/pending-request.ts';
 import { defineRoute, eventStream, json } from '../route.ts';

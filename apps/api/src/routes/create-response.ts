@@ -16,7 +16,7 @@ import { rateLimitHeaders } from '../rate-limit-headers.ts';
 import type { Caller } from '../responses/caller.ts';
 import { type Dialect, responseBody } from '../responses/dialect.ts';
 import type { PresentationOptions } from '../responses/event-presentation.ts';
-import type { AnswerFacts, Creation } from '../responses/create-response.ts';
+import type { AnswerFacts, Creation } from '../responses/creation.ts';
 import { PendingRequest } from '../responses/pending-request.ts';
 import { positionHeaders } from '../responses/present-position.ts';
 import type { Responses } from '../responses/responses.ts';

@@ -54,12 +54,15 @@ async function list(operator: Operator, isJson: boolean): Promise<void> {
   const cells = await listedCells(operator);
   if (isJson) for (const cell of cells) console.log(JSON.stringify(cell));
   else {
-    const rows = cells.map(
-      ({ cell, address, state, open, waiting, used_memory_bytes: used, may_go_at: goAt }) => [
-        ...[cell, address ?? '-', state, String(open ?? '-'), String(waiting ?? '-')],
-        ...[used === null ? '-' : `${Math.ceil(used / 1_048_576)} MiB`, goAt ?? '-'],
-      ],
-    );
+    const rows = cells.map((each) => [
+      each.cell,
+      each.address ?? '-',
+      each.state,
+      String(each.open ?? '-'),
+      String(each.waiting ?? '-'),
+      each.used_memory_bytes === null ? '-' : `${Math.ceil(each.used_memory_bytes / 1_048_576)} MiB`,
+      each.may_go_at ?? '-',
+    ]);
     console.log(tableText([['cell', 'address', 'state', 'open', 'waiting', 'memory', 'may go at'], ...rows]));
   }
 }
@@ -94,7 +97,12 @@ async function listedCells({ cells, known, store }: Operator): Promise<ListedCel
     ...listed,
     ...unnamed.map(
       (cell): ListedCell => ({
-        ...{ cell, address: null, state, open: null, waiting: null, used_memory_bytes: null },
+        cell,
+        address: null,
+        state,
+        open: null,
+        waiting: null,
+        used_memory_bytes: null,
         may_go_at: goAt(cell),
       }),
     ),

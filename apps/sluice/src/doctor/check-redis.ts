@@ -1,5 +1,5 @@
 import type { Settings } from '@sluice/config';
-import { defaultCell, redisKeys } from '@sluice/response-store';
+import { redisKeys } from '@sluice/response-store';
 import {
   closeRedis,
   commandClient,
@@ -8,6 +8,8 @@ import {
   inspectRedis,
   maskRedisUrl,
   parseRedisAddress,
+  parseRedisCells,
+  type RedisCell,
   type RedisFacts,
   redisProblems,
   requireRedis,
@@ -38,30 +40,65 @@ export async function checkRedis({
       ),
     ];
   }
+  const cells = parseRedisCells(redisUrl);
+  const found = await Promise.all(cells.map((cell) => checkCell(cell, { durability, keyPrefix })));
+  if (cells.length === 1) return found.flatMap(({ findings }) => findings);
+  return [
+    ...found.flatMap(({ findings }, at) =>
+      findings.map((finding) => ({ ...finding, message: `cell ${cells[at]?.name}: ${finding.message}` })),
+    ),
+    spread(cells, found),
+  ];
+}
+
+/** Whether the cells are at servers of their own. */
+function spread(cells: readonly RedisCell[], found: readonly CheckedCell[]): Finding {
+  const subject = 'cells';
+  const byServer = Map.groupBy(
+    [...cells.keys()].filter((at) => found[at]?.runId !== undefined),
+    (at) => found[at]?.runId,
+  );
+  const shared = [...byServer.values()].find((ofServer) => ofServer.length > 1);
+  if (!shared) return good(subject, `${cells.length} cells at servers of their own`);
+  const names = shared.map((at) => cells[at]?.name).join(', ');
+  return warn(subject, `cells ${names} are at one server, which has to carry all of them`);
+}
+
+/** What was found of a cell; its server has no run id when it does not answer. */
+interface CheckedCell {
+  findings: Finding[];
+  runId: string | undefined;
+}
+
+async function checkCell(
+  { name, url }: RedisCell,
+  { durability, keyPrefix }: Pick<Settings, 'durability' | 'keyPrefix'>,
+): Promise<CheckedCell> {
+  const subject = 'Redis';
   const logger = createLogger({ name: 'doctor', level: 'silent' });
-  const client = commandClient(redisUrl, { logger });
+  const client = commandClient(url, { logger });
   try {
     // The checks below report everything that this refuses.
-    await requireRedis(client, { url: redisUrl, logger, signal: new AbortController().signal }).catch(
+    await requireRedis(client, { url, logger, signal: new AbortController().signal }).catch(
       (error: unknown) => {
         if (client.status !== 'ready') throw error;
       },
     );
     const facts = await inspectRedis(client);
-    return [
-      good(
-        subject,
-        `${facts.product} ${facts.version ?? 'of an unknown version'} answers at ${maskRedisUrl(redisUrl)}`,
-      ),
-      ...problems(facts, { url: redisUrl, durability }),
+    const version = facts.version ?? 'of an unknown version';
+    const findings = [
+      good(subject, `${facts.product} ${version} answers at ${maskRedisUrl(url)}`),
+      ...problems(facts, { url, durability }),
       ...(facts.isCluster ? [migration(facts)] : []),
       memory(facts),
       await latency(client),
-      await writing(client, `${redisKeys(keyPrefix, [defaultCell]).inCell(defaultCell).prefix}doctor`),
+      await writing(client, `${redisKeys(keyPrefix, [name]).inCell(name).prefix}doctor`),
     ];
+    return { findings, runId: facts.runId };
   } catch (error) {
-    if (error instanceof FatalError) return [bad(subject, error.message)];
-    return [bad(subject, `${maskRedisUrl(redisUrl)} does not answer: ${String(error)}`)];
+    const message =
+      error instanceof FatalError ? error.message : `${maskRedisUrl(url)} does not answer: ${String(error)}`;
+    return { findings: [bad(subject, message)], runId: undefined };
   } finally {
     await closeRedis(client);
   }
@@ -87,10 +124,11 @@ function migration({ product, productVersion: version = '0' }: RedisFacts): Find
   const subject = 'cluster';
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const isAtomic = product === 'valkey' ? major >= 9 : major > 8 || (major === 8 && minor >= 4);
-  if (isAtomic) return good(subject, 'all keys are in one slot, which can be moved while the service runs');
+  if (isAtomic)
+    return good(subject, 'all keys of a cell are in one slot, which can be moved while the service runs');
   return warn(
     subject,
-    `all keys are in one slot: stop the service before that slot is moved, because ${product} ${version} moves key by key`,
+    `all keys of a cell are in one slot: stop the service before that slot is moved, because ${product} ${version} moves key by key`,
   );
 }
 
