@@ -141,6 +141,22 @@ describe('a limit that is divided over cells', () => {
     expect(await cells.limits()).toEqual([6, 0, 3]);
   });
 
+  it('of one goes to every cell in its turn, however much waits in another', async () => {
+    const cells = new Cells('turns');
+    const divider = cells.divider('one', () => 1);
+    await cells.wait('0', 30);
+    await cells.wait('E', 10);
+    const turns = new Map<string, number>();
+    for (let at = 0; at < 40; at += 1) {
+      await divider.look();
+      const limits = await cells.limits();
+      const cell = cells.names[limits.indexOf(1)] ?? 'none';
+      turns.set(cell, (turns.get(cell) ?? 0) + 1);
+    }
+    expect(turns.get('E')).toBeGreaterThanOrEqual(9);
+    expect(turns.get('0')).toBeGreaterThanOrEqual(28);
+  });
+
   it('is never more than it is, whoever dies or freezes in between', { timeout: 60_000 }, async () => {
     for (let seed = 1; seed <= 60; seed += 1) await runHistory(seed);
   });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { queuePrefix } from '../queue-names.ts';
-import { divide } from './divide.ts';
+import { divide, divideInTurn } from './divide.ts';
 
 /** How often the limits follow what waits, in milliseconds. */
 const divideEveryMs = 1_000;
@@ -65,6 +65,8 @@ interface Place {
 export class DividedLimits {
   readonly #options: DividedLimitsOptions;
   readonly #demand = new Map<string, number>();
+  /** How much more of a limit that is too small a cell should have had. */
+  readonly #owed = new Map<string, number>();
   readonly #lifted = new Set<string>();
   #epoch = 0;
   /** The highest epoch that was met in a cell. */
@@ -174,18 +176,29 @@ export class DividedLimits {
     return { cell, limit, demand: running + waiting, granted, noted: known, share: 0 };
   }
 
-  /** Each cell has what it needs, and a part of what nobody needs; when there is too little, each has its part of that. */
+  /**
+   * Each cell has what it needs, and a part of what nobody needs. When there is too little, each has its part of that, and where its part is less
+   * than one it has one in its turn.
+   */
   #setShares(queue: string, places: readonly Place[], available: number): void {
-    const demands = places.map(({ cell, demand }) => this.#smoothed(`${cell.name} ${queue}`, demand));
+    const names = places.map(({ cell }) => `${cell.name} ${queue}`);
+    const demands = places.map(({ demand }, at) => this.#smoothed(names[at] ?? '', demand));
     const needed = demands.reduce((sum, demand) => sum + demand, 0);
-    const shares =
-      needed > available
-        ? divide(available, demands)
-        : divide(
-            available - needed,
-            places.map(() => 1),
-          ).map((spare, at) => spare + (demands[at] ?? 0));
-    for (const [at, place] of places.entries()) place.share = shares[at] ?? 0;
+    if (needed <= available) {
+      const spare = divide(
+        available - needed,
+        places.map(() => 1),
+      );
+      for (const [at, place] of places.entries()) place.share = (demands[at] ?? 0) + (spare[at] ?? 0);
+      for (const name of names) this.#owed.delete(name);
+      return;
+    }
+    const owedBefore = names.map((name) => this.#owed.get(name) ?? 0);
+    const { parts, owed } = divideInTurn(available, demands, owedBefore);
+    for (const [at, place] of places.entries()) {
+      place.share = parts[at] ?? 0;
+      this.#owed.set(names[at] ?? '', owed[at] ?? 0);
+    }
   }
 
   #smoothed(place: string, demand: number): number {
