@@ -1,5 +1,5 @@
 import { loadSettings, type Settings } from '@sluice/config';
-import { keyPrefix, tenants, models } from './names.ts';
+import { cellNames, keyPrefix, models, mostNarrow, tenants } from './names.ts';
 
 /** What differs from seed to seed. */
 export interface ServiceChoices {
@@ -7,18 +7,25 @@ export interface ServiceChoices {
   keepsRecords: boolean;
   /** Whether nobody is told of what no replica has. */
   isReplicated: boolean;
+  /** How many cells the store has; 1 by default. */
+  cells?: number;
 }
 
-const redisUrl = 'redis://store:6379';
+/** The host of the store of a cell. */
+export const hostOf = (cell: number) => `store-${cell}`;
+
+const addresses = (cells: number) =>
+  Array.from({ length: cells }, (_, at) => `redis://${hostOf(at)}:6379?cell=${cellNames[at]}`).join(' ');
 
 const known = new Map<string, Settings & { redisUrl: string }>();
 
 /** The settings of every process: locks as short as they may be, so that a seed has many of them. */
 export function serviceSettings(
   role: 'api' | 'worker',
-  { keepsRecords, isReplicated }: ServiceChoices,
+  { keepsRecords, isReplicated, cells = 1 }: ServiceChoices,
 ): Settings & { redisUrl: string } {
-  const name = `${role} ${keepsRecords} ${isReplicated}`;
+  const name = `${role} ${keepsRecords} ${isReplicated} ${cells}`;
+  const redisUrl = addresses(cells);
   const before = known.get(name);
   if (before) return before;
   const settings = loadSettings({
@@ -32,7 +39,7 @@ logLevel: silent
 providers: [{ id: upstream, type: simulator }]
 models:
   - { id: ${models.wide}, routes: [{ provider: upstream }], price: { input: 2.5, cachedInput: 0.5, output: 10 } }
-  - { id: ${models.narrow}, routes: [{ provider: upstream }], concurrency: 1 }
+  - { id: ${models.narrow}, routes: [{ provider: upstream }], concurrency: ${mostNarrow} }
 keys:
   - { name: ${tenants.free}, key: sk-simulation-0123456789abcdef, limits: ${budget} }
   - { name: ${tenants.other}, key: sk-simulation-0f1e2d3c4b5a6978, limits: ${budget} }

@@ -48,20 +48,21 @@ async function start(role: ApiRole, settings: Settings & { redisUrl: string }): 
       return clock.now();
     },
     replaced: {
-      leaseOver: (keys) => {
-        const commands = commandClient(settings.redisUrl, { logger, connectionName: 'sluice-lease' });
+      leaseOver: (keys, url) => {
+        const commands = commandClient(url, { logger, connectionName: 'sluice-lease' });
         return new ProcessLease({ commands, keys, onError: () => undefined });
       },
     },
   });
   const { signal } = new AbortController();
   await parts.tenants.takeSettings(settings);
-  await parts.clock.start();
+  for (const { clock } of parts.cells) await clock.start();
   const storeStarted = parts.store.start();
   storeStarted.catch(() => undefined); // It is awaited below, unless the start ends before.
   await parts.redis.start(signal);
   await storeStarted;
-  if (!parts.clock.isSynchronized) await parts.clock.sample();
+  for (const { clock } of parts.cells) if (!clock.isSynchronized) await clock.sample();
+  await parts.known.start(signal);
   await parts.tenants.start(signal);
   await untilRedisTakes(() => parts.sealing.start(), signal);
   role.parts = parts;

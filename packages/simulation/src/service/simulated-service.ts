@@ -4,7 +4,8 @@ import type { World } from '../world/world.ts';
 import { enterWorld } from '../world/replace-builtins.ts';
 import { type Release, thisRelease } from './releases.ts';
 import type { ApiRole } from './simulated-api.ts';
-import { drainMs, serviceSettings } from './service-settings.ts';
+import { keysOf } from './names.ts';
+import { drainMs, hostOf, serviceSettings } from './service-settings.ts';
 import type { ProvidersOf, WorkerRole } from './simulated-worker.ts';
 
 export interface ServiceOptions {
@@ -12,6 +13,8 @@ export interface ServiceOptions {
   workers: number;
   keepsRecords: boolean;
   isReplicated: boolean;
+  /** How many cells the store has; 1 by default. */
+  cells?: number;
   providersOf: ProvidersOf;
   /** The release of each second api and worker; that of the others by default. */
   otherRelease: Release | undefined;
@@ -34,7 +37,10 @@ export function isOfSuspects(name: string): boolean {
 /** The service in a world: apis, workers and their store. A process that was killed is started again under its name. */
 export class SimulatedService {
   readonly world: World;
-  readonly network: SimulatedNetwork;
+  /** What lies before the store of each cell. */
+  readonly networks: readonly SimulatedNetwork[];
+  /** The keys in each cell. */
+  readonly keys: ReturnType<typeof keysOf>;
   readonly #options: ServiceOptions;
   readonly #apis: ApiRole[];
   readonly #workers: WorkerRole[];
@@ -42,8 +48,15 @@ export class SimulatedService {
   constructor(world: World, options: ServiceOptions) {
     this.world = world;
     this.#options = options;
-    this.network = new SimulatedNetwork(world);
-    enterWorld(world, this.network.connect);
+    const { cells = 1 } = options;
+    this.keys = keysOf(cells);
+    this.networks = Array.from({ length: cells }, () => new SimulatedNetwork(world));
+    const byHost = new Map(this.networks.map((network, at) => [hostOf(at), network]));
+    enterWorld(world, (process, host) => {
+      const network = byHost.get(host);
+      if (!network) throw new Error(`There is no store at ${host}`);
+      return network.connect(process);
+    });
     this.#apis = Array.from({ length: options.apis }, (_, at) => this.#startApi(`api-${at}`));
     this.#workers = Array.from({ length: options.workers }, (_, at) => this.#startWorker(`worker-${at}`));
   }

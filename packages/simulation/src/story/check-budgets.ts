@@ -1,5 +1,5 @@
 import type { EndFact } from '@sluice/response-store';
-import { cellKeys, tenants } from '../service/names.ts';
+import { tenants } from '../service/names.ts';
 import type { History } from './history.ts';
 
 /** An end as the outbox has it. */
@@ -17,8 +17,10 @@ interface WrittenEnd {
 export function checkBudgets({ service, callers, losses }: History): string[] {
   // A store that has forgotten something has forgotten it of both, at different moments.
   if (losses.length > 0) return [];
-  const { network } = service;
-  const ends = writtenEnds(network.ask('XRANGE', cellKeys.outbox, '-', '+'));
+  const { networks, keys } = service;
+  const ends = networks.flatMap((network, at) =>
+    writtenEnds(network.ask('XRANGE', keys.inCell(at).outbox, '-', '+')),
+  );
   const problems: string[] = [];
   const seen = new Set<string>();
   for (const { id } of ends) {
@@ -27,7 +29,8 @@ export function checkBudgets({ service, callers, losses }: History): string[] {
   }
   for (const tenant of Object.values(tenants)) {
     const own = ends.filter((end) => end.tenant === tenant);
-    const budget = fieldsOf(network.ask('HGETALL', cellKeys.budget('tenant', tenant)));
+    const home = keys.homeOf(tenant);
+    const budget = fieldsOf(networks[home]?.ask('HGETALL', keys.inCell(home).budget('tenant', tenant)));
     // Nobody is told of the end of a response that was refused, although it may have run for a moment.
     const isExact = !callers.some(({ plan, wasRefused }) => plan.tenant === tenant && wasRefused);
     for (const [kind, of] of kinds) {

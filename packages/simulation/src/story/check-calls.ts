@@ -1,4 +1,4 @@
-import { mostRunning, models, tenants } from '../service/names.ts';
+import { mostNarrow, mostRunning, models, tenants } from '../service/names.ts';
 import type { History } from './history.ts';
 import type { CallEnd, CallerPlan, FaultPlan } from './scenario.ts';
 import type { SimulatedCaller } from './simulated-caller.ts';
@@ -7,10 +7,13 @@ import { limitedForMs, type UpstreamCall } from './upstream.ts';
 /** Holds the calls of the upstreams against what is promised of them. */
 export function checkCalls(history: History): string[] {
   return [
+    ...checkGrants(history),
     ...checkLimits(history),
     ...checkOverlaps(history),
-    // The job of another release waits outside of its queue for a while, whatever its turn is.
-    ...(history.scenario.hasTwoReleases === true ? [] : checkTurns(history)),
+    // The job of another release waits outside of its queue for a while, whatever its turn is. Tenants of two cells are in two queues.
+    ...(history.scenario.hasTwoReleases === true || history.scenario.cells !== undefined
+      ? []
+      : checkTurns(history)),
     ...checkParks(history),
     ...checkAbandoned(history),
   ];
@@ -125,10 +128,23 @@ function checkLimits(history: History): string[] {
     ),
     ...exceeded(
       calls.filter(({ model }) => model === models.narrow),
-      1,
+      mostNarrow,
       'the narrow model',
     ),
   ];
+}
+
+/** What the cells are granted of the limit of a model is never more than the limit. */
+function checkGrants({ service, losses }: History): string[] {
+  if (losses.length > 0) return [];
+  const { networks, keys } = service;
+  const key = `${keys.inCell(0).prefix}slots:${models.narrow}`;
+  const reply = networks[0]?.ask('HVALS', key);
+  const granted = Array.isArray(reply) ? reply.map(Number) : [];
+  const sum = granted.reduce((all, each) => all + each, 0);
+  return sum > mostNarrow
+    ? [`the cells are granted ${granted.join(' and ')} of a limit of ${mostNarrow}`]
+    : [];
 }
 
 function exceeded(calls: readonly UpstreamCall[], most: number, name: string): string[] {

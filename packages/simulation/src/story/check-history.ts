@@ -85,7 +85,9 @@ async function checkCaller(
   }: { fate: Fate; own: readonly ReadResponse[]; doors: ReadonlyMap<string, readonly ReadyApi[]> },
 ): Promise<string[]> {
   const { plan } = caller;
-  const touching = history.losses.filter((loss) => isTouched(caller, fate, loss));
+  // A store that has lost something has lost nothing of the tenants of another cell.
+  const home = history.service.keys.homeOf(plan.tenant);
+  const touching = history.losses.filter((loss) => loss.cell === home && isTouched(caller, fate, loss));
   const losses = touching.length;
   const isTold = touching.every(({ sparesTold }) => sparesTold);
   const calls = history.upstream.callsOf(plan.name);

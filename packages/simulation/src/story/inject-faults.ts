@@ -1,7 +1,7 @@
-import { cellKeys } from '../service/names.ts';
 import { drainMs } from '../service/service-settings.ts';
 import { isOfSuspects, type SimulatedService } from '../service/simulated-service.ts';
 import type { SimulatedConnection } from '../world/simulated-connection.ts';
+import type { SimulatedNetwork } from '../world/simulated-network.ts';
 import type { SimulatedProcess } from '../world/simulated-process.ts';
 import type { FaultPlan, ProcessFault, Scenario, StoreFault } from './scenario.ts';
 
@@ -25,6 +25,8 @@ interface Armed {
 
 /** A time whose writes the store has lost, in milliseconds of the world. */
 export interface Loss {
+  /** The cell whose store has lost them. */
+  cell: number;
   fromMs: number;
   toMs: number;
   /** Whether nobody has been told of what is lost, because a replica has what anybody was told of. */
@@ -38,16 +40,17 @@ export class Faults {
   #armed: Armed[] = [];
   readonly #silent: { connection: SimulatedConnection; untilMs: number }[] = [];
   readonly losses: Loss[] = [];
-  #isForgetting = false;
+  readonly #forgetting = new Set<number>();
   #overMs: number;
   readonly #isReplicated: boolean;
 
   constructor(service: SimulatedService, { faults, isReplicated = false }: Scenario) {
     this.#service = service;
     this.#isReplicated = isReplicated;
-    const { world, network } = service;
+    const { world, networks } = service;
     this.#overMs = world.elapsedMs;
-    network.onMessage = (connection, direction) => this.#count(connection, direction === 'got');
+    for (const network of networks)
+      network.onMessage = (connection, direction) => this.#count(connection, direction === 'got');
     for (const fault of faults) {
       this.#lasts(fault.atMs);
       world.after(fault.atMs, undefined, () => this.#begin(fault));
@@ -105,7 +108,7 @@ export class Faults {
       case 'lose a reply': {
         const happen = (connection: SimulatedConnection) => {
           world.note(process.name, `loses a reply on connection ${connection.number}`);
-          this.#service.network.cut(connection);
+          connection.cut();
         };
         this.#armed.push({ isMeant, messages: fault.messages, isOfReply: true, happen });
         return;
@@ -117,8 +120,9 @@ export class Faults {
     }
   }
 
-  #harmStore({ kind, forMs }: StoreFault): void {
-    const { world, network } = this.#service;
+  #harmStore({ kind, forMs, cell = 0 }: StoreFault): void {
+    const { world } = this.#service;
+    const network = this.#networkOf(cell);
     switch (kind) {
       case 'freeze':
         return network.freeze(forMs);
@@ -127,64 +131,77 @@ export class Faults {
       case 'lag':
         return network.lag(forMs);
       case 'forget':
-        return this.#forget(forMs);
+        return this.#forget(forMs, cell);
       case 'empty':
-        this.#mendStore();
+        this.#mendStore(network);
         network.ask('FLUSHALL');
-        this.losses.push({ fromMs: 0, toMs: world.elapsedMs, sparesTold: false });
+        this.losses.push({ cell: this.#at(cell), fromMs: 0, toMs: world.elapsedMs, sparesTold: false });
         return;
       case 'two rescuers':
-        return this.#usurp(world.elapsedMs + forMs);
+        return this.#usurp(world.elapsedMs + forMs, cell);
       case 'full':
         network.ask('CONFIG', 'SET', 'maxmemory', '1');
         break;
       case 'replica':
         network.ask('REPLICAOF', '127.0.0.1', '1');
     }
-    world.plainlyAfter(forMs, () => this.#mendStore());
+    world.plainlyAfter(forMs, () => this.#mendStore(network));
   }
 
-  #mendStore(): void {
-    const { network } = this.#service;
+  /** A shorter scenario may have fewer cells. */
+  #at(cell: number): number {
+    return cell % this.#service.networks.length;
+  }
+
+  #networkOf(cell: number): SimulatedNetwork {
+    const network = this.#service.networks[this.#at(cell)];
+    if (!network) throw new Error(`There is no cell ${cell}`);
+    return network;
+  }
+
+  #mendStore(network: SimulatedNetwork): void {
     network.ask('CONFIG', 'SET', 'maxmemory', '0');
     network.ask('REPLICAOF', 'NO', 'ONE');
   }
 
   /** One loss begins after the other is over, since forgotten writes cannot come back. */
-  #forget(forMs: number): void {
-    if (this.#isForgetting) return;
-    this.#isForgetting = true;
-    const { world, network } = this.#service;
+  #forget(forMs: number, ofCell: number): void {
+    const cell = this.#at(ofCell);
+    if (this.#forgetting.has(cell)) return;
+    this.#forgetting.add(cell);
+    const { world } = this.#service;
+    const network = this.#networkOf(cell);
     const fromMs = world.elapsedMs;
     // What is lost is what the replica did not have.
     const snapshot = network.snapshot();
     network.lag(forMs);
     world.after(forMs, undefined, () => {
       world.note('store', 'comes back as it was');
-      this.#isForgetting = false;
+      this.#forgetting.delete(cell);
       network.restore(snapshot);
-      this.#mendStore();
-      this.losses.push({ fromMs, toMs: world.elapsedMs, sparesTold: this.#isReplicated });
+      this.#mendStore(network);
+      this.losses.push({ cell, fromMs, toMs: world.elapsedMs, sparesTold: this.#isReplicated });
     });
   }
 
-  #usurp(untilMs: number): void {
-    const { world, network } = this.#service;
+  #usurp(untilMs: number, cell: number): void {
+    const { world, keys } = this.#service;
     // A store that takes no writes keeps it.
-    network.ask('EVAL', takeLeases, '1', `${cellKeys.prefix}rescuer:*`);
-    if (world.elapsedMs < untilMs) world.plainlyAfter(usurpEveryMs, () => this.#usurp(untilMs));
+    const { prefix } = keys.inCell(this.#at(cell));
+    this.#networkOf(cell).ask('EVAL', takeLeases, '1', `${prefix}rescuer:*`);
+    if (world.elapsedMs < untilMs) world.plainlyAfter(usurpEveryMs, () => this.#usurp(untilMs, cell));
   }
 
   #breakConnection(
     process: SimulatedProcess,
     { kind, connection: at }: Extract<ProcessFault, { connection: number }>,
   ): void {
-    const { world, network } = this.#service;
-    const connections = network.connectionsOf(process);
+    const { world, networks } = this.#service;
+    const connections = networks.flatMap((network) => network.connectionsOf(process));
     const connection = connections[at % Math.max(connections.length, 1)];
     if (!connection) return;
     world.note(process.name, `${kind} on connection ${connection.number}`);
-    if (kind === 'cut') return network.cut(connection);
+    if (kind === 'cut') return connection.cut();
     connection.isSilent = kind === 'silence';
     connection.loses = connection.isSilent ? 'everything' : 'replies';
     this.#silent.push({ connection, untilMs: world.elapsedMs + noticedWithinMs });

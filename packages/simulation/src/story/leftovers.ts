@@ -1,5 +1,7 @@
-import { cellKeys, models } from '../service/names.ts';
+import { models } from '../service/names.ts';
+import type { CellKeys } from '@sluice/response-store';
 import type { SimulatedNetwork } from '../world/simulated-network.ts';
+import type { SimulatedService } from '../service/simulated-service.ts';
 
 const queues = Object.values(models).join('|');
 
@@ -10,6 +12,9 @@ const permanent = [
   // Whether the store was emptied.
   /:store-mark:(api|worker)$/,
   /:(journal|audit)$/,
+  // Which cells there are, and what each is granted of a limit.
+  /:(cells|slots-epoch|slots-fence)$/,
+  new RegExp(`:slots:(${queues})$`),
   // Nobody reads it here.
   /:outbox$/,
   new RegExp(`:(${queues}):(meta|id|events|completed|failed|marker|stalled|pc|delay)$`),
@@ -28,7 +33,11 @@ return found`;
 const untilTomorrow = new RegExp(`:(${queues}):delayed$`);
 
 /** The traces in the store of responses that have ended: none, but for a moment. `hasForgotten` says that the store lost some. */
-export function leftovers(network: SimulatedNetwork, hasForgotten: boolean): string[] {
+export function leftovers({ networks, keys }: SimulatedService, hasForgotten: boolean): string[] {
+  return networks.flatMap((network, at) => leftoversIn(network, keys.inCell(at), hasForgotten));
+}
+
+function leftoversIn(network: SimulatedNetwork, cellKeys: CellKeys, hasForgotten: boolean): string[] {
   const found: string[] = [];
   const load = texts(network.ask('HGETALL', cellKeys.load));
   for (let at = 0; at < load.length; at += 2) {

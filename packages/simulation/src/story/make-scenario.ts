@@ -44,6 +44,7 @@ export function makeScenario(seed: number): Scenario {
   const faults = Array.from({ length: random.pick([0, 1, 1, 2, 3, 5]) }, (_, at) =>
     makeFault(random.fork(`fault ${at}`), names, callers, family),
   );
+  const hasCells = new Random(seed).fork('cells').happens(0.25);
   return {
     seed,
     apis,
@@ -51,9 +52,15 @@ export function makeScenario(seed: number): Scenario {
     keepsRecords: random.happens(0.1),
     isReplicated: random.happens(family === families.losses ? 0.5 : 0.1),
     ...(apis === 2 && workers === 2 && random.fork('releases').happens(0.25) && { hasTwoReleases: true }),
+    ...(hasCells && { cells: 2 }),
     callers: withLosses(random.fork('losses'), callers, faults),
-    faults,
+    faults: hasCells ? inCells(random.fork('cells'), faults) : faults,
   };
+}
+
+/** What befalls a store befalls that of one cell. */
+function inCells(random: Random, faults: readonly FaultPlan[]): FaultPlan[] {
+  return faults.map((fault) => ('process' in fault ? fault : { ...fault, cell: random.pick([0, 1]) }));
 }
 
 /** Two tenants who wait for one model, where nothing else goes on: one of them asks first, and the other one later. */

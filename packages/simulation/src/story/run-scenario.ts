@@ -54,7 +54,8 @@ export async function runScenario(scenario: Scenario, log?: (line: string) => vo
     upstream.onCrash = (crashed) => service.kill(crashed, restartMs);
     const paths = new RarePaths();
     world.onLogged = (line) => paths.logged(line);
-    service.network.onAnswer = (bytes, isLost) => paths.answered(bytes, isLost);
+    for (const network of service.networks)
+      network.onAnswer = (bytes, isLost) => paths.answered(bytes, isLost);
     let told: string[] | undefined;
     tell(service, upstream, scenario).then(
       (problems) => {
@@ -100,14 +101,14 @@ async function tell(
     if (!service.isWhole || !callers.every(({ isDone }) => isDone)) continue;
     // What has not begun by now would befall nobody.
     faults.disarm();
-    left = leftovers(service.network, faults.losses.length > 0);
+    left = leftovers(service, faults.losses.length > 0);
     if (left.length === 0) break;
   }
   const waiting = callers.filter(({ isDone }) => !isDone).map(({ plan }) => plan.name);
   if (waiting.length > 0) {
     return [
       `still waiting after all that time: ${waiting.join(', ')}`,
-      ...leftovers(service.network, faults.losses.length > 0),
+      ...leftovers(service, faults.losses.length > 0),
     ];
   }
   if (!service.isWhole) return ['a process does not start'];

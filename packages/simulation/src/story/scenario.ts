@@ -11,6 +11,8 @@ export interface Scenario {
   keepsRecords: boolean;
   /** Whether nobody is told of what no replica has; false by default. */
   isReplicated?: boolean;
+  /** How many cells the store has; 1 by default. */
+  cells?: number;
   /** Whether each second api and worker is of a release that writes other records; false by default. */
   hasTwoReleases?: boolean;
   callers: readonly CallerPlan[];
@@ -72,7 +74,10 @@ export interface CallPlan {
 /** What goes wrong. */
 export type FaultPlan = StoreFault | ProcessFault;
 
-export type StoreFault =
+/** `cell`: that of the store which it befalls; the first one by default. */
+export type StoreFault = { cell?: number } & StoreHarm;
+
+export type StoreHarm =
   /** What goes to the store and comes from it takes tens of milliseconds. */
   | { kind: 'slow'; atMs: number; forMs: number }
   /** The store does nothing, has no memory left, or is made a replica that has lost its primary. */

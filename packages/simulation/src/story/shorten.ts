@@ -34,6 +34,7 @@ function* shorterOnes(scenario: Scenario): Generator<Scenario> {
   for (const fewer of without(faults)) yield { ...scenario, faults: fewer };
   for (const fewer of without(callers)) if (fewer.length > 0) yield { ...scenario, callers: fewer };
   if (scenario.keepsRecords) yield { ...scenario, keepsRecords: false };
+  if (scenario.cells !== undefined) yield { ...scenario, cells: 1 };
   if (scenario.hasTwoReleases === true) yield { ...scenario, hasTwoReleases: false };
   // Each release needs its own.
   const least = scenario.hasTwoReleases === true ? 2 : 1;

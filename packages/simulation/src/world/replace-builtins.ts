@@ -96,7 +96,9 @@ function replaceInput(): void {
   const connectAnywhere = (...args: unknown[]) => {
     const process = current();
     // Whoever lives in a world is a `SimulatedProcess`.
-    return process && connect ? connect(process as SimulatedProcess) : realConnect(...args);
+    if (!process || !connect) return realConnect(...args);
+    const [{ host }] = args as [{ host: string }]; // as the service connects
+    return connect(process as SimulatedProcess, host);
   };
   Object.assign(net, { connect: connectAnywhere, createConnection: connectAnywhere });
   const threads = require('node:worker_threads') as typeof import('node:worker_threads');

@@ -1,6 +1,14 @@
 import { Duplex } from 'node:stream';
 import type { SimulatedProcess } from './simulated-process.ts';
 
+/** What a connection does on its way to the store. */
+interface Way {
+  isOpen: () => void;
+  sent: (bytes: Buffer) => void;
+  closed: () => void;
+  cut: () => void;
+}
+
 /** A connection of a process to the store, as the process has it. */
 export class SimulatedConnection extends Duplex {
   readonly process: SimulatedProcess;
@@ -17,12 +25,9 @@ export class SimulatedConnection extends Duplex {
   /** Messages that have arrived while the store waits for its replica, which it does for one connection alone. */
   unread: Buffer[] = [];
   isWaiting = false;
-  readonly #way: { isOpen: () => void; sent: (bytes: Buffer) => void; closed: () => void };
+  readonly #way: Way;
 
-  constructor(
-    process: SimulatedProcess,
-    way: { isOpen: () => void; sent: (bytes: Buffer) => void; closed: () => void },
-  ) {
+  constructor(process: SimulatedProcess, way: Way) {
     super({ allowHalfOpen: false });
     this.process = process;
     this.#way = way;
@@ -33,6 +38,11 @@ export class SimulatedConnection extends Duplex {
     if (this.destroyed) return;
     this.connecting = false;
     this.emit('connect');
+  }
+
+  /** Breaks it: both sides learn of it, and what is on its way is lost. */
+  cut(): void {
+    this.#way.cut();
   }
 
   got(bytes: Buffer): void {

@@ -6,8 +6,8 @@ import { parseReply, type Reply } from './parse-reply.ts';
 import { SimulatedStore, type StoreSnapshot } from './simulated-store.ts';
 import type { World } from './world.ts';
 
-/** Opens a connection of a process to the store. */
-export type Connect = (process: SimulatedProcess) => Socket;
+/** Opens a connection of a process to the store at a host. */
+export type Connect = (process: SimulatedProcess, host: string) => Socket;
 
 /** How long bytes are on their way typically, one way, in milliseconds. */
 const typicalLatencyMs = 0.15;
@@ -52,11 +52,12 @@ export class SimulatedNetwork {
     world.plainlyAfter(storeLooksEveryMs, look);
   }
 
-  readonly connect: Connect = (process) => {
+  readonly connect = (process: SimulatedProcess): Socket => {
     const connection = new SimulatedConnection(process, {
       isOpen: () => this.#accept(connection),
       sent: (bytes) => this.#send(connection, bytes),
       closed: () => this.#hangUp(connection),
+      cut: () => this.#cut(connection),
     });
     process.onDeath(() => this.#hangUp(connection));
     // It has what the service and ioredis use of a socket.
@@ -90,13 +91,12 @@ export class SimulatedNetwork {
   /** The store starts again with what it had then: it forgets all that came after, and its scripts. */
   restore(snapshot: StoreSnapshot): void {
     this.#starts += 1;
-    for (const connection of this.#open.values()) this.cut(connection);
+    for (const connection of this.#open.values()) this.#cut(connection);
     this.#store.restore(snapshot);
     this.ask('SCRIPT', 'FLUSH');
   }
 
-  /** Breaks a connection: both sides learn of it, and what is on its way is lost. */
-  cut(connection: SimulatedConnection): void {
+  #cut(connection: SimulatedConnection): void {
     connection.loses = 'everything';
     this.#hangUp(connection);
     connection.process.after(this.#latency(), () =>
