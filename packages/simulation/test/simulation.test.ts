@@ -22,7 +22,7 @@ async function simulate(...args: string[]): Promise<string> {
 /** They compute all of the time, and share the processor with other tests. */
 const withinMs = 120_000;
 
-const digests = (printed: string) => printed.split('\n').filter((line) => /^\d+ [0-9a-f]{16}$/.test(line));
+const digests = (text: string) => text.split('\n').filter((line) => /^\d+ [0-9a-f]{16}$/.test(line));
 
 describe('the service in simulated time', { timeout: withinMs }, () => {
   let printed: string;
