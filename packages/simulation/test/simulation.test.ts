@@ -25,20 +25,20 @@ const withinMs = 120_000;
 const digests = (text: string) => text.split('\n').filter((line) => /^\d+ [0-9a-f]{16}$/.test(line));
 
 describe('the service in simulated time', { timeout: withinMs }, () => {
-  let printed: string;
+  let seeds: string;
   beforeAll(async () => {
-    printed = await simulate('--seeds', '24', '--from', '100', '--digests');
+    seeds = await simulate('--seeds', '24', '--from', '100', '--digests');
   }, withinMs);
 
   it('keeps its promises over a number of seeds', () => {
-    expect(printed).toContain('24 seeds, 0 failed');
+    expect(seeds).toContain('24 seeds, 0 failed');
   });
 
   it('has the same history twice for the same seeds', async () => {
-    expect(digests(printed)).toHaveLength(24);
+    expect(digests(seeds)).toHaveLength(24);
     // Others came before these in their process, and none before the first of them in this one: a world leaves nothing to the next.
     const again = digests(await simulate('--seeds', '4', '--from', '120', '--digests'));
-    expect(again).toEqual(digests(printed).slice(20));
+    expect(again).toEqual(digests(seeds).slice(20));
   });
 
   it('keeps its promises where it did not before', async () => {
