@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 // Node itself loads the sources, as it does wherever they run without a build: it takes the types away, and compiles a file once for all
 // processes. Transforms and the modules of a runner took half of the processor time of the unit tests and a sixth of that of the others.
@@ -12,11 +13,26 @@ const redis = ['packages/testing/src/redis-for-the-run.ts'];
 // Tests start threads and processes from source, hundreds of them. Each takes what it imports from here, compiled and without types.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.compile-cache', import.meta.url));
 
+/** Files that are short and take long. A fresh clone knows no times and begins with the largest files, so these would end alone. */
+const longest =
+  /\/(simulation|quick-run|faults|large-answers|corpus|long-waits|rolling-restart|two-releases|poison)\.test\.ts$/;
+
+/** Begins with the files that take longest, as far as they are known, so that all workers of a project end at about the same time. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- It is a method of the sequencer.
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) => longest.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 // Importing everything anew for each file takes half of the unit tests and a tenth of the others. So the files of a worker share their
 // modules in every project: a file undoes its own stubs, and a module that several files import registers no hook of its own.
 // The time-outs are there for what hangs. They measure nothing: a machine that does much else may need a minute for what takes a second.
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
