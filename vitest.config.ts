@@ -1,22 +1,42 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-const conditions = ['sluice-source', 'node', 'default'];
-const fromSource = { resolve: { conditions }, ssr: { resolve: { conditions } } };
+// Node itself loads the sources, as it does wherever they run without a build: it takes the types away, and compiles a file once for all
+// processes. Transforms and the modules of a runner took half of the processor time of the unit tests and a sixth of that of the others.
+const fromSource = {
+  execArgv: ['--conditions=sluice-source'],
+  experimental: { viteModuleRunner: false },
+};
 const redis = ['packages/testing/src/redis-for-the-run.ts'];
 
 // Tests start threads and processes from source, hundreds of them. Each takes what it imports from here, compiled and without types.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.compile-cache', import.meta.url));
+
+/** Files that are short and take long. A fresh clone knows no times and begins with the largest files, so these would end alone. */
+const longest =
+  /\/(simulation|quick-run|faults|large-answers|long-waits|rolling-restart|two-releases|poison)\.test\.ts$/;
+
+/** Begins with the files that take longest, as far as they are known, so that all workers of a project end at about the same time. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- It is a method of the sequencer.
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) => longest.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 // Importing everything anew for each file takes half of the unit tests and a tenth of the others. So the files of a worker share their
 // modules in every project: a file undoes its own stubs, and a module that several files import registers no hook of its own.
 // The time-outs are there for what hangs. They measure nothing: a machine that does much else may need a minute for what takes a second.
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
-        ...fromSource,
         test: {
+          ...fromSource,
           name: 'unit',
           include: ['{apps,packages}/*/src/**/*.test.ts', 'apps/{console,sluice}/build/**/*.test.ts'],
           exclude: ['packages/system-tests/**'],
@@ -25,8 +45,8 @@ export default defineConfig({
         },
       },
       {
-        ...fromSource,
         test: {
+          ...fromSource,
           name: 'integration',
           include: ['{apps,packages}/*/test/**/*.test.ts'],
           globalSetup: redis,
@@ -39,13 +59,11 @@ export default defineConfig({
         },
       },
       {
-        ...fromSource,
-        // Where the global setup runs: it may come before anything is built.
-        environments: { __vitest__: { resolve: { conditions } } },
         test: {
+          ...fromSource,
           name: 'system',
           include: ['packages/system-tests/src/**/*.test.ts'],
-          globalSetup: ['packages/system-tests/src/bundle-for-the-run.ts', ...redis],
+          globalSetup: ['packages/testing/src/bundle-for-the-run.ts', ...redis],
           testTimeout: 300_000,
           hookTimeout: 300_000,
           // So do these: three at a time keep one and a half of two cores busy.

@@ -11,7 +11,7 @@ export default defineConfig({
     name: 'clients',
     root: import.meta.dirname,
     include: ['clients/**/*.test.ts'],
-    globalSetup: ['../system-tests/src/bundle-for-the-run.ts', '../testing/src/redis-for-the-run.ts'],
+    globalSetup: ['../testing/src/bundle-for-the-run.ts', '../testing/src/redis-for-the-run.ts'],
     testTimeout: 30_000,
     hookTimeout: 120_000,
     maxWorkers: 3,

@@ -53,9 +53,9 @@ describe('the build of the console beside an api', () => {
 
   it('is missed aloud where nothing can build and nothing is built', async () => {
     const say = (line: string) => said.push(line);
-    await buildConsoleBeside({ say, isWatched: false, isBuilt: true })();
+    await buildConsoleBeside({ say, isWatched: false, script: null, isBuilt: true })();
     expect(said).toEqual([]);
-    await buildConsoleBeside({ say, isWatched: false, isBuilt: false })();
+    await buildConsoleBeside({ say, isWatched: false, script: null, isBuilt: false })();
     expect(said).toEqual([
       expect.stringContaining("'npm ci && npm run build --workspace apps/console' builds it"),
     ]);

@@ -14,8 +14,8 @@ export interface ConsoleBuildOptions {
   say: (line: string) => void;
   /** Whether a person watches, and should be told that a build begins. */
   isWatched: boolean;
-  /** The script that builds; undefined for a service that does not build. */
-  script?: string | undefined;
+  /** The script that builds; null for a service that does not build. */
+  script?: string | null;
   /** Whether there is a console to serve; looked at when nothing can build one. */
   isBuilt?: boolean;
 }
@@ -29,7 +29,7 @@ export interface ConsoleBuildOptions {
  */
 export function buildConsoleBeside(options: ConsoleBuildOptions): () => Promise<void> {
   const { say, isWatched, script = findBuilder(), isBuilt = existsSync(builtPage) } = options;
-  if (script === undefined) {
+  if (script === null) {
     if (!isBuilt) {
       say(`sluice: there is no console, because it is not built; 'npm ci && ${command}' builds it`);
     }
@@ -51,15 +51,15 @@ export function buildConsoleBeside(options: ConsoleBuildOptions): () => Promise<
 }
 
 /** The script that builds the console, for a run from a checkout with the libraries for it; an image has neither. */
-function findBuilder(): string | undefined {
-  if (!process.execArgv.includes('--conditions=sluice-source')) return undefined;
+function findBuilder(): string | null {
+  if (!process.execArgv.includes('--conditions=sluice-source')) return null;
   const script = fileURLToPath(new URL('../../console/build/main.ts', import.meta.url));
   try {
     createRequire(script).resolve('vite');
   } catch {
-    return undefined;
+    return null;
   }
-  return existsSync(script) ? script : undefined;
+  return existsSync(script) ? script : null;
 }
 
 /** The exit code of a process; undefined for one that was killed or could not be started. */

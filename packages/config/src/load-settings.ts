@@ -1,9 +1,10 @@
+import type { z } from 'zod';
 import { readCommandLine } from './command-line.ts';
 import { ConfigError, formatPath, type Problem } from './config-error.ts';
 import { crossCheck } from './cross-checks.ts';
 import type { Environment, Role } from './environment-variables.ts';
 import { explainIssue } from './explain-issue.ts';
-import { nodeAt, type SchemaNode, settingsTree, valueAt } from './schema-node.ts';
+import { settingsTree, valueAt } from './schema-node.ts';
 import { completeSettings, type Settings } from './settings.ts';
 import { type ReadFile, readSettingsFile, readTextFile } from './settings-file.ts';
 import { gatherInput, type SettingsInput } from './settings-input.ts';
@@ -54,13 +55,13 @@ export function loadSettings(sources: SettingsSources): Settings {
 
 function check(input: SettingsInput, role: Role) {
   let result = settingsSchema.safeParse(input.data);
-  const tree = result.success ? undefined : settingsTree();
   const seen = new Set(input.faultyPaths);
   const found: Problem[] = [];
-  if (result.error !== undefined && tree !== undefined && convertText(input, result.error.issues, tree)) {
+  if (result.error !== undefined && convertText(input, result.error.issues)) {
     result = settingsSchema.safeParse(input.data);
   }
-  if (result.error !== undefined && tree !== undefined) {
+  if (result.error !== undefined) {
+    const tree = settingsTree();
     for (const { path, message } of result.error.issues.flatMap((issue) =>
       explainIssue(issue, input.data, tree),
     )) {
@@ -77,26 +78,24 @@ function check(input: SettingsInput, role: Role) {
 }
 
 /** Converts text of the environment and flags to a number or a boolean where the schema demands one. */
-function convertText(
-  { data, isTextByOrigin }: SettingsInput,
-  issues: readonly { path: PropertyKey[] }[],
-  tree: SchemaNode,
-): boolean {
+function convertText({ data, isTextByOrigin }: SettingsInput, issues: readonly z.core.$ZodIssue[]): boolean {
   let converted = false;
-  for (const { path } of issues) {
+  for (const issue of issues) {
+    if (issue.code !== 'invalid_type') continue;
+    const { path, expected } = issue;
     const key = path.at(-1);
     const owner = valueAt(path.slice(0, -1), data);
     const text = valueAt(path, data);
     if (key === undefined || typeof owner !== 'object' || owner === null) continue;
     if (typeof text !== 'string' || !isTextByOrigin(path)) continue;
-    const value = readAs(nodeAt(tree, path, data)?.type, text);
+    const value = readAs(expected, text);
     if (value !== undefined) converted = Reflect.set(owner, key, value) || converted;
   }
   return converted;
 }
 
-function readAs(type: string | undefined, text: string): number | boolean | undefined {
-  if ((type === 'integer' || type === 'number') && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
+function readAs(type: string, text: string): number | boolean | undefined {
+  if ((type === 'int' || type === 'number') && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
   return undefined;
 }

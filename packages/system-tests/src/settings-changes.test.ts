@@ -76,42 +76,48 @@ afterEach(async () => {
   await everywhere(narrow.key, 'taken');
 });
 
-it('a revoked key is refused, also a disabled one, and a key that is added or rotated passes', async () => {
-  await saveWith({
-    keys: [
-      { ...team, disabled: true },
-      { ...other, key: 'sk-rotated-0123456789abcd' },
-    ],
-  });
-  await everywhere(team.key, 'refused');
-  await everywhere(other.key, 'refused');
-  await everywhere('sk-rotated-0123456789abcd', 'taken');
-});
-
-it('a stream that is open when its key is revoked goes on to its end', async () => {
+it('a revoked key is refused, also a disabled one, one that is added or rotated passes, and an open stream goes on to its end', async () => {
   const call = upstream.expect('one word');
   const caller = callerOf(service.apiUrls[0] ?? '', team.key);
   const streamed = caller.stream({ model: 'scripted', input: call.input });
   await call.arrived.wait();
-  await saveWith({ keys: [other] });
+  await saveWith({
+    keys: [
+      { ...narrow, disabled: true },
+      { ...other, key: 'sk-rotated-0123456789abcd' },
+    ],
+  });
   await everywhere(team.key, 'refused');
+  await everywhere(narrow.key, 'refused');
+  await everywhere(other.key, 'refused');
+  await everywhere('sk-rotated-0123456789abcd', 'taken');
   call.finish();
   expect((await streamed).final.status).toBe('completed');
 });
 
-it('a limit that is raised lets requests in that it would have refused', async () => {
+it('a limit that is raised lets requests in that it would have refused, and what waits for a restart is named', async () => {
   const callers = service.apiUrls.map((url) => callerOf(url, narrow.key));
   const ask = async (at: number) => (await callers[at]?.create({ model: 'scripted', input: 'Hi' }))?.status;
   expect(await ask(0)).toBe(200);
   expect(await ask(1)).toBe(429);
-  await saveWith({ keys: [team, { ...narrow, limits: { requestsPerMinute: 1000 } }] });
+  const raised = { ...narrow, limits: { requestsPerMinute: 1000 } };
+  await saveWith({ keys: [team, raised], drainTimeoutMs: 12_345 });
   for (const at of [0, 1]) await eventually(async () => (await ask(at)) === 200);
+  const message = 'settings changed that need a restart';
+  await eventually(() => linesOf(message).every((lines) => lines.length > 0));
+  for (const lines of linesOf(message)) {
+    expect(lines).toMatchObject([{ level: 'warn', settings: ['drainTimeoutMs'] }]);
+  }
 });
 
-it('a bad file changes nothing and is named in the log, until it is good again', async () => {
+it('a bad file, and one that is gone, changes nothing and is named in the log, until it is good again', async () => {
   const [refused, good] = ['settings file refused, the settings in effect stay', 'settings file good again'];
+  const untilRefused = (times: number) =>
+    eventually(() => linesOf(refused).every((lines) => lines.length === times));
+  const areTaken = async () =>
+    expect(await Promise.all(service.apiUrls.map((url) => statusOf(url, team.key)))).toEqual([200, 200]);
   await saveWith({ keys: [{ ...other, limits: { requestsPerMinute: 'many' } }] });
-  await eventually(() => linesOf(refused).every((lines) => lines.length > 0));
+  await untilRefused(1);
   for (const lines of linesOf(refused)) {
     expect(lines).toMatchObject([
       {
@@ -125,33 +131,16 @@ it('a bad file changes nothing and is named in the log, until it is good again',
       },
     ]);
   }
-  expect(await Promise.all(service.apiUrls.map((url) => statusOf(url, team.key)))).toEqual([200, 200]);
+  await areTaken();
+  await rm(service.file);
+  await untilRefused(2);
+  await areTaken();
   await saveWith({ keys: [other] });
   await everywhere(team.key, 'refused');
   // A line may come later than an answer that shows the same.
   await eventually(() => linesOf(good).every((lines) => lines.length > 0));
   expect(linesOf(good).map((lines) => lines.length)).toEqual([1, 1]);
   for (const api of service.apis) expect(api.output()).not.toContain(other.key);
-});
-
-it('a file that is gone for a while changes nothing', async () => {
-  const refusals = linesOf('settings file refused, the settings in effect stay').map((lines) => lines.length);
-  await rm(service.file);
-  await eventually(() =>
-    linesOf('settings file refused, the settings in effect stay').every(
-      (lines, at) => lines.length > (refusals[at] ?? 0),
-    ),
-  );
-  expect(await Promise.all(service.apiUrls.map((url) => statusOf(url, team.key)))).toEqual([200, 200]);
-});
-
-it('what waits for a restart is named', async () => {
-  await saveWith({ drainTimeoutMs: 12_345 });
-  const message = 'settings changed that need a restart';
-  await eventually(() => linesOf(message).every((lines) => lines.length > 0));
-  for (const lines of linesOf(message)) {
-    expect(lines).toMatchObject([{ level: 'warn', settings: ['drainTimeoutMs'] }]);
-  }
 });
 
 it('SIGHUP reloads an api and does not end it', async () => {

@@ -39,6 +39,9 @@ export async function copiedSources(): Promise<PatchedBuild> {
       await cp(join(workspace, name), join(copy.root, name));
     }
   }
+  // Tests of the api hold its answers against it.
+  const described = join('docs', 'openapi.json');
+  await cp(join(workspace, described), join(copy.root, described));
   return copy;
 }
 

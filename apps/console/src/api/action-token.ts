@@ -16,15 +16,15 @@ export const actionTokenHeader = 'sluice-action-token';
  */
 export class ActionToken {
   readonly #listeners = new Set<() => void>();
-  readonly #storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
+  readonly #storage: () => Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
   #question: TokenQuestion | undefined;
 
-  constructor(storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>) {
+  constructor(storage: () => Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>) {
     this.#storage = storage;
   }
 
   get value(): string | undefined {
-    return this.#storage.getItem(storageKey) ?? undefined;
+    return this.#storage().getItem(storageKey) ?? undefined;
   }
 
   get question(): TokenQuestion | undefined {
@@ -32,8 +32,8 @@ export class ActionToken {
   }
 
   set(token: string | undefined): void {
-    if (token === undefined) this.#storage.removeItem(storageKey);
-    else this.#storage.setItem(storageKey, token);
+    if (token === undefined) this.#storage().removeItem(storageKey);
+    else this.#storage().setItem(storageKey, token);
     this.#notify();
   }
 
@@ -63,4 +63,4 @@ export class ActionToken {
   }
 }
 
-export const actionToken = new ActionToken(sessionStorage);
+export const actionToken = new ActionToken(() => sessionStorage);

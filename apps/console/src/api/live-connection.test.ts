@@ -1,18 +1,13 @@
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError, UnreachableError } from './api-error.ts';
-import type { EventStreamOptions, LiveEvent } from './event-stream.ts';
+import { type EventStreamOptions, type LiveEvent, readEventStream } from './event-stream.ts';
+import { keepLive } from './live-connection.ts';
 import type { LiveState } from './live-states.ts';
+import { followWhileVisible } from './visible-connection.ts';
 
-vi.hoisted(() => {
-  // Another file may have loaded the token of the tab over its own storage.
-  vi.resetModules();
+beforeEach(() => {
   vi.stubGlobal('sessionStorage', { getItem: () => null });
 });
-
-const { readEventStream } = await import('./event-stream.ts');
-const { keepLive } = await import('./live-connection.ts');
-const { followWhileVisible } = await import('./visible-connection.ts');
-
 afterEach(() => {
   vi.useRealTimers();
 });

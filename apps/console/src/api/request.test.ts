@@ -1,23 +1,17 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { actionToken } from './action-token.ts';
 import { ApiError, UnreachableError } from './api-error.ts';
+import { act, adminUrl, getJson, NotUnlockedError } from './request.ts';
 
-// The token of the tab is made when its module is loaded, by another file perhaps.
-vi.hoisted(() => {
-  vi.resetModules();
-  const kept = new Map<string, string>();
+const fetched = vi.fn<(url: string, init: RequestInit) => Promise<Response>>();
+const kept = new Map<string, string>();
+
+beforeEach(() => {
   vi.stubGlobal('sessionStorage', {
     getItem: (key: string) => kept.get(key) ?? null,
     setItem: (key: string, value: string) => kept.set(key, value),
     removeItem: (key: string) => kept.delete(key),
   });
-});
-
-const { actionToken } = await import('./action-token.ts');
-const { act, adminUrl, getJson, NotUnlockedError } = await import('./request.ts');
-
-const fetched = vi.fn<(url: string, init: RequestInit) => Promise<Response>>();
-
-beforeEach(() => {
   vi.stubGlobal('fetch', fetched);
   fetched.mockReset();
   actionToken.set(undefined);

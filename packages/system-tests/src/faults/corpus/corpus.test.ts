@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { expect, inject, it } from 'vitest';
 import type { BadRequest } from './bad-request.ts';
 import { badRequests } from './bad-requests.ts';
@@ -27,12 +28,17 @@ it('makes the same requests from the same seed, and no request twice', () => {
     const corpus = badRequests(from, 'sk-test');
     return Array.from({ length: 2_000 }, () => {
       const { method, path, headers, body } = corpus.next().value;
-      return JSON.stringify([method, path, headers, body?.toString('base64')]);
+      // Some bodies have megabytes.
+      const ofBody = createHash('sha256')
+        .update(body ?? '')
+        .digest('base64');
+      return JSON.stringify([method, path, headers, ofBody]);
     });
   };
-  expect(take(1)).toEqual(take(1));
-  expect(new Set(take(1)).size).toBe(2_000);
-  expect(take(2)).not.toEqual(take(1));
+  const made = take(1);
+  expect(take(1)).toEqual(made);
+  expect(new Set(made).size).toBe(2_000);
+  expect(take(2)).not.toEqual(made);
 });
 
 it('counts an answer that no client should get', () => {
