@@ -24,6 +24,19 @@ class BriefWorker extends Worker<{ id: string }> {
   override get maximumBlockTimeout(): number {
     return longestBlockSeconds;
   }
+
+  /** Runs so many jobs at once from now on, and one at least. */
+  setConcurrency(concurrency: number): void {
+    const isMore = concurrency > this.concurrency;
+    this.concurrency = Math.max(concurrency, 1);
+    // A loop with all slots taken looks at the number again when a job ends, which may take long. `resume` of BullMQ wakes it in the same way,
+    // but a loop that is just about to end behind a pause does not wake again.
+    const loop = Reflect.get(this, 'mainLoopQueue') as
+      | { add: (promise: Promise<void>) => void }
+      | null
+      | undefined;
+    if (isMore) loop?.add(Promise.resolve());
+  }
 }
 
 /** When to look again at a job that this process runs already, in milliseconds. */
@@ -36,6 +49,8 @@ export interface QueueConsumerOptions {
   names: readonly string[];
   /** Attempts that run at once, for each queue. */
   concurrency: number;
+  /** How many consumers of this process share these slots, each in a cell of its own; 1 by default. */
+  consumers?: number;
   lockMs: number;
   stalledMs: number;
   /** How many finished jobs stay for the dashboard. Completed ones are a sample when they come fast. */
@@ -59,13 +74,11 @@ export interface QueueConsumerOptions {
 export class QueueConsumer {
   readonly #options: QueueConsumerOptions;
   /** The BullMQ workers of each queue that is served. */
-  readonly #served = new Map<string, readonly Worker[]>();
+  readonly #served = new Map<string, readonly BriefWorker[]>();
   /** The BullMQ workers of queues that are not served any more, until their last jobs have ended. */
   readonly #leaving = new Set<Worker>();
   /** The slots of queues that have others than at the start. */
   readonly #slots = new Map<string, number>();
-  /** The slots of each BullMQ worker, where they were divided anew. */
-  readonly #shares = new WeakMap<Worker, number>();
   readonly #held = new Map<string, { until: number; timer: NodeJS.Timeout }>();
   /** Jobs that run here, by id. */
   readonly #running = new Set<string>();
@@ -96,7 +109,9 @@ export class QueueConsumer {
     if (!this.#hasStarted || this.#isQuiet) return;
     for (const name of this.#names) {
       if (this.#served.has(name)) continue;
-      const workers = shares(this.#options.concurrency).map((slots) => this.#startWorker(name, slots));
+      const workers = shares(this.#options.concurrency, this.leastSlots).map((slots) =>
+        this.#startWorker(name, slots),
+      );
       this.#served.set(name, workers);
       const slots = this.#slots.get(name);
       if (slots !== undefined) this.setSlots(name, slots);
@@ -104,15 +119,12 @@ export class QueueConsumer {
     for (const [name, workers] of this.#served) if (!this.#names.includes(name)) this.#leave(name, workers);
   }
 
-  /** Whether every BullMQ worker fetches, except those of held queues and those without a slot. */
+  /** Whether every BullMQ worker fetches, except those of held queues. */
   get isRunning(): boolean {
     return (
       this.#hasStarted &&
       this.#workers.every(
-        (worker) =>
-          this.#held.has(worker.name) ||
-          this.#shares.get(worker) === 0 ||
-          (worker.isRunning() && !worker.isPaused()),
+        (worker) => this.#held.has(worker.name) || (worker.isRunning() && !worker.isPaused()),
       )
     );
   }
@@ -138,23 +150,16 @@ export class QueueConsumer {
     return (this.#busy.get(name) ?? 0) < this.#slotsOf(name);
   }
 
-  /** Gives a queue so many slots from now on, of which a BullMQ worker may have none. Jobs that have one keep it. */
+  /** Gives a queue so many slots from now on. Jobs that have one keep it, and each BullMQ worker keeps one; see `leastSlots`. */
   setSlots(name: string, slots: number): void {
     this.#slots.set(name, slots);
     const workers = this.#served.get(name) ?? [];
-    for (const [at, share] of shares(slots, workers.length).entries()) {
-      const worker = workers[at];
-      if (!worker) continue;
-      const before = this.#shares.get(worker) ?? worker.concurrency;
-      this.#shares.set(worker, share);
-      if (share > 0) worker.concurrency = share;
-      // Its loop looks at the number again when a job ends, which may take long. It begins anew when it goes on after a pause.
-      if (share > before || share === 0)
-        worker
-          .pause(true)
-          .then(() => this.#goOn(worker))
-          .catch(this.#options.onError);
-    }
+    for (const [at, share] of shares(slots, workers.length).entries()) workers[at]?.setConcurrency(share);
+  }
+
+  /** The fewest slots that a queue can have. */
+  get leastSlots(): number {
+    return workersFor(this.#options);
   }
 
   /**
@@ -169,7 +174,7 @@ export class QueueConsumer {
     clearTimeout(held?.timer);
     const timer = setTimeout(() => {
       this.#held.delete(name);
-      for (const worker of workers) this.#goOn(worker).catch(this.#options.onError);
+      for (const worker of workers) worker.resume().catch(this.#options.onError);
     }, forMs);
     this.#held.set(name, { until, timer });
     if (!held) for (const worker of workers) worker.pause(true).catch(this.#options.onError);
@@ -190,11 +195,6 @@ export class QueueConsumer {
     const isIdle = () => this.#running.size === 0;
     const all = [...this.#workers, ...this.#leaving];
     await Promise.all(all.map((worker) => closeWorker(worker, this.#options.connection, isIdle)));
-  }
-
-  /** Lets a BullMQ worker take jobs that has been paused, if it may. */
-  async #goOn(worker: Worker): Promise<void> {
-    if (this.isTaking(worker.name) && this.#shares.get(worker) !== 0) await worker.resume();
   }
 
   #slotsOf(name: string): number {
@@ -267,7 +267,7 @@ export class QueueConsumer {
     }
   }
 
-  #startWorker(name: string, slots: number): Worker {
+  #startWorker(name: string, slots: number): BriefWorker {
     const { connection, keyPrefix, lockMs, stalledMs, keep, onError } = this.#options;
     const worker = new BriefWorker(name, (job, token) => this.#process(name, job, token), {
       connection,
@@ -289,10 +289,12 @@ export class QueueConsumer {
   }
 }
 
-/** Splits slots into shares that differ by one at most. */
-function shares(
-  slots: number,
-  count: number = Math.min(Math.ceil(slots / slotsPerWorker), mostWorkers),
-): number[] {
+/** How many BullMQ workers take jobs of a queue. */
+function workersFor({ concurrency, consumers = 1 }: QueueConsumerOptions): number {
+  return Math.min(Math.ceil(concurrency / (slotsPerWorker * consumers)), mostWorkers);
+}
+
+/** Splits slots into so many shares, which differ by one at most. */
+function shares(slots: number, count: number): number[] {
   return Array.from({ length: count }, (_, at) => Math.floor((slots + at) / count));
 }

@@ -10,7 +10,7 @@ const smoothing = 0.5;
 export interface SharingCell {
   name: string;
   queue: { depth: (name: string) => Promise<Pick<QueueDepth, 'waiting'>> };
-  consumer: Pick<QueueConsumer, 'setSlots' | 'inHand'>;
+  consumer: Pick<QueueConsumer, 'setSlots' | 'inHand' | 'leastSlots'>;
 }
 
 export interface SlotSharesOptions {
@@ -22,8 +22,8 @@ export interface SlotSharesOptions {
 }
 
 /**
- * Divides the slots of a worker for a queue over the cells, by what waits and runs there, each second. Every cell keeps one, so that a response in
- * an idle one begins at once; a cell that does not answer keeps that one alone.
+ * Divides the slots of a worker for a queue over the cells, by what waits and runs there, each second. Every cell keeps one or a few, so that a response in
+ * an idle one begins at once; a cell that does not answer keeps these alone.
  */
 export class SlotShares {
   readonly #options: SlotSharesOptions;
@@ -86,7 +86,8 @@ export class SlotShares {
 
   #share(name: string, weights: readonly number[]): void {
     const { cells, slots } = this.#options;
-    for (const [at, share] of divide(slots, weights, 1).entries())
-      cells[at]?.consumer.setSlots(name, Math.max(share, 1));
+    const least = cells[0]?.consumer.leastSlots ?? 1;
+    for (const [at, share] of divide(slots, weights, least).entries())
+      cells[at]?.consumer.setSlots(name, Math.max(share, least));
   }
 }

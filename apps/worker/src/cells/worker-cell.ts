@@ -10,6 +10,8 @@ import type { WorkerLimits } from './limits-of-cells.ts';
 export interface WorkerCellOptions {
   settings: ConnectedSettings;
   cell: WiredCell<WorkerClients, AttemptStores>;
+  /** How many cells share the slots of the worker. */
+  cellCount: number;
   runner: AttemptRunner;
   limits: Pick<WorkerLimits, 'prepare'>;
   logger: Logger;
@@ -72,6 +74,7 @@ export class WorkerCell {
       onError,
       connection: cell.clients.jobs,
       concurrency: workerConcurrency,
+      consumers: this.#options.cellCount,
       lockMs: recovery.lockMs,
       stalledMs: recovery.stalledMs,
       keep: { completed: dashboard.keepCompleted, failed: dashboard.keepFailed },

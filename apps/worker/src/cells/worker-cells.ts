@@ -2,7 +2,7 @@ import type { QueueConsumer } from '@sluice/queue';
 import { SlotShares } from './slot-shares.ts';
 import { WorkerCell, type WorkerCellOptions } from './worker-cell.ts';
 
-export interface WorkerCellsOptions extends Omit<WorkerCellOptions, 'cell'> {
+export interface WorkerCellsOptions extends Omit<WorkerCellOptions, 'cell' | 'cellCount'> {
   cells: readonly WorkerCellOptions['cell'][];
 }
 
@@ -13,7 +13,7 @@ export class WorkerCells implements Pick<QueueConsumer, 'serve' | 'taken' | 'inH
   #names: readonly string[];
 
   constructor({ cells, ...options }: WorkerCellsOptions) {
-    this.#cells = cells.map((cell) => new WorkerCell({ ...options, cell }));
+    this.#cells = cells.map((cell) => new WorkerCell({ ...options, cell, cellCount: cells.length }));
     this.#names = cells[0]?.queue.names ?? [];
     this.#shares = new SlotShares({
       cells: cells.map(({ name, queue }, at) => ({ name, queue, consumer: this.#consumerAt(at) })),
