@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { risenCosts } from './guard.ts';
+import { costTable, risenCosts } from './guard.ts';
 
 const noted = { release: '0.1.0', costs: { 'a request': 2, 'a token': 1.5 } };
 
@@ -12,6 +12,20 @@ describe('the guard over costs', () => {
     expect(risenCosts(costs, noted)).toBe(
       'The CPU time has risen by more than 5 % since 0.1.0: 2.20 instead of 2.00 times that of the bare job for a request.',
     );
+  });
+
+  it('shows each beside that of the last release', () => {
+    const costs = [
+      { what: 'a request', rounds: [2.05, 9, 2.2] },
+      { what: 'a frame', rounds: [9] },
+    ];
+    expect(costTable(costs, noted)).toMatchObject({
+      columns: ['', 'release 0.1.0', 'measured'],
+      rows: [
+        ['a request', '2.00', '2.20 (2.05..9.00)'],
+        ['a frame', '–', '9.00 (9.00..9.00)'],
+      ],
+    });
   });
 
   it('passes those that were not noted', () => {

@@ -3,8 +3,8 @@ import { cpuOf } from './cpu-times.ts';
 import { describeMachine } from './machine.ts';
 import type { Measurement } from './measure.ts';
 import { ratios } from './rounds.ts';
-import { median } from './statistics.ts';
-import { figure } from './table.ts';
+import { median, spread } from './statistics.ts';
+import { figure, spreadFigure, type Table } from './table.ts';
 
 /** CPU time of api, worker and Redis, as a multiple of what the bare job takes for the same. */
 export interface Cost {
@@ -45,6 +45,19 @@ export function risenCosts(costs: readonly Cost[], noted: NotedCosts): string | 
   });
   if (risen.length === 0) return undefined;
   return `The CPU time has risen by more than ${mostRise * 100} % since ${noted.release}: ${risen.join('; ')}.`;
+}
+
+/** Costs beside those of the last release. */
+export function costTable(costs: readonly Cost[], noted: NotedCosts): Table {
+  return {
+    title: `CPU of api, worker and Redis, as a multiple of the bare job's; the guard is at ${1 + mostRise} times the last release`,
+    columns: ['', `release ${noted.release}`, 'measured'],
+    rows: costs.map(({ what, rounds }) => [
+      what,
+      figure(noted.costs[what] ?? Number.NaN),
+      spreadFigure(spread(rounds)),
+    ]),
+  };
 }
 
 export async function notedCosts(): Promise<NotedCosts> {

@@ -1,9 +1,10 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseCommandLine, usage } from './command-line.ts';
 import { notedCosts, noteCosts, risenCosts } from './guard.ts';
 import { bundleCommand, terminalProgress } from '@sluice/testing';
-import { runBench } from './run-bench.ts';
+import { mergePage } from './merge-page.ts';
+import { runBench, scenarioNames } from './run-bench.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const options = parseCommandLine(process.argv.slice(2), `${root}docs/benchmarks.md`);
@@ -22,7 +23,12 @@ if (options === 'help') {
     progress,
   });
   if (options.output === undefined) console.log(page);
-  else await writeFile(options.output, page);
+  else if (options.keeps === 'nothing') await writeFile(options.output, page);
+  else {
+    const earlier = await readFile(options.output, 'utf8');
+    const isWhole = options.keeps === 'sections';
+    await writeFile(options.output, mergePage(earlier, page, { order: scenarioNames, isWhole }));
+  }
   if (options.guard === 'renew') await noteCosts(costs);
   const risen = options.guard === 'hold' ? risenCosts(costs, await notedCosts()) : undefined;
   if (risen !== undefined) {

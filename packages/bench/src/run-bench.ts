@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openRedis } from './bench-redis.ts';
 import { ownProcess, startChild, type Child } from './child-process.ts';
-import type { Cost } from './guard.ts';
+import { type Cost, costTable, notedCosts } from './guard.ts';
 import { describeMachine } from './machine.ts';
 import { renderPage, type TimedReport } from './page.ts';
 import type { Progress } from '@sluice/testing';
@@ -33,6 +33,9 @@ const onDemand: readonly Scenario[] = [
   storeys,
   batches,
 ];
+
+/** All of them, in the order of the page. */
+export const scenarioNames: readonly string[] = [...scenarios, ...onDemand].map(({ name }) => name);
 
 export interface RunOptions {
   quick: boolean;
@@ -77,7 +80,14 @@ export async function runBench(options: RunOptions): Promise<BenchResult> {
     for (const scenario of chosen) {
       const begunAt = performance.now();
       const report = await scenario.run(context);
-      reports.push({ ...report, name: scenario.name, elapsedMs: performance.now() - begunAt });
+      const { costs = [] } = report;
+      reports.push({
+        ...report,
+        tables: [...report.tables, ...(costs.length > 0 ? [costTable(costs, await notedCosts())] : [])],
+        name: scenario.name,
+        controlMs: redis.speed.take(),
+        elapsedMs: performance.now() - begunAt,
+      });
     }
     const page = renderPage({
       date,
@@ -100,8 +110,7 @@ function choose(names: readonly string[]): readonly Scenario[] {
   const known = [...scenarios, ...onDemand];
   const unknown = names.find((name) => known.every((scenario) => scenario.name !== name));
   if (unknown !== undefined) {
-    const all = known.map(({ name }) => name).join(', ');
-    throw new RangeError(`There is no scenario '${unknown}': use ${all}.`);
+    throw new RangeError(`There is no scenario '${unknown}': use ${scenarioNames.join(', ')}.`);
   }
   return names.length === 0 ? scenarios : known.filter(({ name }) => names.includes(name));
 }
