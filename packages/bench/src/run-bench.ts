@@ -10,11 +10,15 @@ import type { Progress } from '@sluice/testing';
 import type { Scenario } from './scenario.ts';
 import { backlog } from './scenarios/backlog.ts';
 import { batches } from './scenarios/batches.ts';
+import { chat } from './scenarios/chat.ts';
 import { carriedStreams } from './scenarios/carried-streams.ts';
 import { contexts } from './scenarios/contexts.ts';
 import { durablePeers } from './scenarios/durable-peers.ts';
 import { footprint } from './scenarios/footprint.ts';
 import { gateways } from './scenarios/gateways.ts';
+import { largeInputs } from './scenarios/large-inputs.ts';
+import { longBacklog } from './scenarios/long-backlog.ts';
+import { openStreams } from './scenarios/open-streams.ts';
 import { sessions } from './scenarios/sessions.ts';
 import { storeys } from './scenarios/storeys.ts';
 import { streams } from './scenarios/streams.ts';
@@ -25,13 +29,17 @@ const scenarios: readonly Scenario[] = [synchronousRequests, streams, footprint,
 
 /** Those that run only when they are asked for. */
 const onDemand: readonly Scenario[] = [
+  storeys,
+  chat,
+  sessions,
+  contexts,
+  largeInputs,
+  openStreams,
+  carriedStreams,
+  longBacklog,
+  batches,
   gateways,
   durablePeers,
-  carriedStreams,
-  contexts,
-  sessions,
-  storeys,
-  batches,
 ];
 
 /** All of them, in the order of the page. */

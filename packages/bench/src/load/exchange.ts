@@ -11,6 +11,8 @@ export interface Exchange {
   firstMarkMs: number;
   /** From each mark to the next. */
   gapsMs: readonly number[];
+  /** Of the response, where the target asks for it. */
+  id: string | undefined;
 }
 
 /**
@@ -31,6 +33,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   readonly #resolve: (exchange: Exchange) => void;
   readonly #sentAt = performance.now();
   #status = 0;
+  #id: string | undefined;
   #marks = 0;
   #firstMarkAt = Number.NaN;
   #lastMarkAt = Number.NaN;
@@ -50,8 +53,9 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
-    const { mark, ending } = this.#target;
+    const { mark, ending, tellsId = false } = this.#target;
     const text = this.#tail + bytes.toString('latin1');
+    if (tellsId) this.#id ??= /"id":"((?:create-response|resp)_\w+)"/.exec(text)?.[1];
     const now = performance.now();
     let rest = 0;
     for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, rest)) {
@@ -88,6 +92,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
       elapsedMs: performance.now() - this.#sentAt,
       firstMarkMs: this.#firstMarkAt - this.#sentAt,
       gapsMs: this.#gapsMs,
+      id: this.#id,
     });
   }
 }
