@@ -36,7 +36,7 @@ export const usage = `Usage: npm run bench -- [flags]
                     and the durable peers ${rivalsOf.get('durable-peers')?.join(',')}
   --output FILE     write the page there
   --profile DIR     write CPU profiles of the api and the worker there; they cost throughput
-  --renew-guard     note what was measured as the costs of this release; else a run fails when one has risen by more
+  --renew-guard     note the costs of three runs as those of this release; else a run fails when one has risen by more
                     than 5 % over the last release, unless it is a quick one or has profiles
   --no-build        measure the apps as they were built before`;
 

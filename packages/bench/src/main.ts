@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseCommandLine, usage } from './command-line.ts';
-import { notedCosts, noteCosts, risenCosts } from './guard.ts';
+import { heldCosts, notedCosts, noteCosts, thoroughCosts } from './guard.ts';
 import { bundleCommand, terminalProgress } from '@sluice/testing';
 import { mergePage } from './merge-page.ts';
 import { runBench, scenarioNames } from './run-bench.ts';
@@ -17,11 +17,9 @@ if (options === 'help') {
     await bundleCommand();
   }
   const redisUrl = process.env['REDIS_URL'];
-  const { page, costs } = await runBench({
-    ...options,
-    redisUrl: redisUrl === '' ? undefined : redisUrl,
-    progress,
-  });
+  const run = (scenarios: readonly string[]) =>
+    runBench({ ...options, scenarios, redisUrl: redisUrl === '' ? undefined : redisUrl, progress });
+  const { page, costs } = await run(options.scenarios);
   if (options.output === undefined) console.log(page);
   else if (options.keeps === 'nothing') await writeFile(options.output, page);
   else {
@@ -29,8 +27,10 @@ if (options === 'help') {
     const isWhole = options.keeps === 'sections';
     await writeFile(options.output, mergePage(earlier, page, { order: scenarioNames, isWhole }));
   }
-  if (options.guard === 'renew') await noteCosts(costs);
-  const risen = options.guard === 'hold' ? risenCosts(costs, await notedCosts()) : undefined;
+  const measureAgain = async (scenarios: readonly string[]) => (await run(scenarios)).costs;
+  if (options.guard === 'renew') await noteCosts(await thoroughCosts(costs, measureAgain));
+  const risen =
+    options.guard === 'hold' ? await heldCosts(costs, await notedCosts(), measureAgain) : undefined;
   if (risen !== undefined) {
     console.error(risen);
     process.exitCode = 1;

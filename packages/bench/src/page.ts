@@ -47,7 +47,7 @@ function introduction(quick: boolean): string {
 
 ${kind}\`npm run bench\` builds the apps, runs every scenario against them and writes docs/benchmarks.md. It needs a Redis or Valkey
 server on the PATH, or \`REDIS_URL\`, and takes some ten minutes; \`npm run bench -- --quick\` is a smoke run, and
-\`npm run bench -- --help\` tells the rest.
+\`npm run bench -- --help\` tells the rest. Scenarios that take longer run when they are asked for, and their sections stay on the page.
 
 Every process is real and runs on one machine: load generator, api, worker, Redis and upstream share its cores. So the
 ratios say more than the rates. Alternatives take turns, round by round; a figure is the median of its rounds, with the

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openRedis } from './bench-redis.ts';
 import { ownProcess, startChild, type Child } from './child-process.ts';
-import { type Cost, costTable, notedCosts } from './guard.ts';
+import { costTable, type MeasuredCost, notedCosts } from './guard.ts';
 import { describeMachine } from './machine.ts';
 import { renderPage, type TimedReport } from './page.ts';
 import type { Progress } from '@sluice/testing';
@@ -60,7 +60,7 @@ export interface RunOptions {
 export interface BenchResult {
   /** In Markdown. */
   page: string;
-  costs: Cost[];
+  costs: MeasuredCost[];
 }
 
 /** Runs scenarios against the built apps. Every process that it started has ended when it resolves. */
@@ -105,7 +105,10 @@ export async function runBench(options: RunOptions): Promise<BenchResult> {
       redis,
       reports,
     });
-    return { page, costs: reports.flatMap(({ costs = [] }) => costs) };
+    const costs = reports.flatMap(({ name, costs: found = [] }) =>
+      found.map((cost) => ({ ...cost, scenario: name })),
+    );
+    return { page, costs };
   } finally {
     options.progress.clear();
     await Promise.all(children.map((child) => child.stop()));

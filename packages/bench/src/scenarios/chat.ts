@@ -22,7 +22,7 @@ const plans = {
 
 type Plan = (typeof plans)['full'];
 
-/** People who chat, each a tenant of his own, beside as many of one tenant. */
+/** People who chat, each a tenant, beside as many people of one tenant. */
 export const chat: Scenario = {
   name: 'chat',
   async run(context: ScenarioContext): Promise<ScenarioReport> {
@@ -81,7 +81,7 @@ function report(
     title: 'A chat of many tenants',
     description:
       `${tenants.toLocaleString('en-US')} people, each in a conversation by \`previous_response_id\`: a short question, ${model.tokens} tokens at ${1_000 / model.intervalMs} a second as a stream, ` +
-      `and ${thinkMs / 1_000} s until the next question. Each is a tenant with a key of his own, or all are of one tenant; both take turns, and conversations go on from round to round. ` +
+      `and ${thinkMs / 1_000} s until the next question. Each is a tenant with its own key, or all are of one tenant; both take turns, and conversations go on from round to round. ` +
       `One api and one worker, and a first round of ${roundMs / 1_000} s of each that does not count. The ratio is that of the CPU of api, worker and Redis for a turn, to one tenant in the same round.`,
     tables: [
       {

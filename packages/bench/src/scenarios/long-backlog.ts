@@ -105,7 +105,7 @@ async function drainByBlocks(
     progress.say(`long backlog: draining to ${atMost}`);
     const open = await untilOpenJobs(service, { atMost, withinMs: mostMs });
     const [at, cpuMs] = [performance.now(), await read()];
-    if (last) {
+    if (last && open < last.open) {
       drained.push({
         from: last.open,
         to: open,
