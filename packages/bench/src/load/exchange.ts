@@ -28,6 +28,9 @@ export function exchange(pool: Pool, target: Target): Promise<Exchange> {
   });
 }
 
+/** How much of an answer with a wrong status is told, in characters. */
+const toldOfFailure = 300;
+
 class AnswerReader implements Dispatcher.DispatchHandler {
   readonly #target: Target;
   readonly #resolve: (exchange: Exchange) => void;
@@ -40,6 +43,8 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   readonly #gapsMs: number[] = [];
   /** The last characters so far, which may be the first part of a mark. */
   #tail = '';
+  /** The beginning of an answer with a wrong status. */
+  #refusal = '';
 
   constructor(target: Target, resolve: (exchange: Exchange) => void) {
     this.#target = target;
@@ -54,6 +59,8 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
     const { mark, ending, tellsId = false } = this.#target;
+    if (this.#status !== (this.#target.status ?? 200))
+      this.#refusal += bytes.toString('latin1', 0, toldOfFailure);
     const text = this.#tail + bytes.toString('latin1');
     if (tellsId) this.#id ??= /"id":"((?:create-response|resp)_\w+)"/.exec(text)?.[1];
     const now = performance.now();
@@ -80,7 +87,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 
   #fault(): string | undefined {
     const { marks, ending, status = 200 } = this.#target;
-    if (this.#status !== status) return `status ${this.#status}`;
+    if (this.#status !== status) return `status ${this.#status}: ${this.#refusal.slice(0, toldOfFailure)}`;
     if (this.#marks !== marks) return `${this.#marks} tokens instead of ${marks}`;
     return this.#tail.endsWith(ending) ? undefined : 'the answer was cut short';
   }
