@@ -3,9 +3,21 @@ import type { Target } from './load/order.ts';
 
 const restMs = 20;
 
-/** Has one caller send a request after the other until something has ended. Returns how long each took, in milliseconds. */
-export async function askMeanwhile({ origin, path, headers, body }: Target, end: Promise<unknown>) {
+/** The requests of one caller. */
+export interface Neighbour {
+  /** How long each answer took, in milliseconds. */
+  tookMs: number[];
+  /** Requests that were refused with 503. */
+  refused: number;
+}
+
+/** Has one caller send a request after the other until something has ended. */
+export async function askMeanwhile(
+  { origin, path, headers, body }: Target,
+  end: Promise<unknown>,
+): Promise<Neighbour> {
   const tookMs: number[] = [];
+  let refused = 0;
   let isOver = false;
   const stop = () => {
     isOver = true;
@@ -14,10 +26,11 @@ export async function askMeanwhile({ origin, path, headers, body }: Target, end:
   while (!isOver) {
     const begunAt = performance.now();
     const answer = await fetch(`${origin}${path}`, { method: 'POST', headers, body });
-    if (!answer.ok) throw new Error(`the neighbour was answered ${answer.status}: ${await answer.text()}`);
-    await answer.arrayBuffer();
-    tookMs.push(performance.now() - begunAt);
+    const text = await answer.text();
+    if (answer.ok) tookMs.push(performance.now() - begunAt);
+    else if (answer.status === 503) refused += 1;
+    else throw new Error(`the neighbour was answered ${answer.status}: ${text}`);
     await pause(restMs);
   }
-  return tookMs;
+  return { tookMs, refused };
 }

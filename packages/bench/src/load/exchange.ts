@@ -6,6 +6,8 @@ import type { Target } from './order.ts';
 export interface Exchange {
   /** What is wrong with the answer. Undefined for a good one. */
   failure: string | undefined;
+  /** Of the answer; 0 without one. */
+  status: number;
   marks: number;
   elapsedMs: number;
   firstMarkMs: number;
@@ -95,6 +97,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   #settle(failure: string | undefined): void {
     this.#resolve({
       failure,
+      status: this.#status,
       marks: this.#marks,
       elapsedMs: performance.now() - this.#sentAt,
       firstMarkMs: this.#firstMarkAt - this.#sentAt,

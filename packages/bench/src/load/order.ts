@@ -29,6 +29,8 @@ export interface LoadOrder {
   staggerMs?: number;
   /** From an answer to the next request of its lane. Default: 0. */
   pauseMs?: number;
+  /** A request that is refused with 503 goes again after this time, as its client would. Absent: it is a wrong answer. */
+  retryMs?: number;
   /** Values of the header `authorization`, one for each lane. Absent: that of the target. */
   authorizations?: readonly string[];
   /** Each lane continues its last response, also that of an earlier order with the same name. Absent: each request is a first one. */
@@ -45,6 +47,8 @@ export interface LoadResult {
   completed: number;
   /** Answers with another status, without some of their marks, or cut short. */
   failed: number;
+  /** Answers of 503 to requests that went again. */
+  refused: number;
   firstFailure: string | undefined;
   elapsedMs: number;
   /** Marks in all good answers. */

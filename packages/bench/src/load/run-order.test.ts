@@ -20,6 +20,7 @@ function service() {
     sent.push(one);
     return {
       failure: undefined,
+      status: 200,
       marks: 1,
       elapsedMs: 1,
       firstMarkMs: 1,
@@ -55,5 +56,20 @@ describe('an order of load', () => {
       ({ body }) => (JSON.parse(body) as Record<string, unknown>)['previous_response_id'],
     );
     expect(previous).toEqual([undefined, 'resp_1', undefined, 'resp_3', 'resp_2']);
+  });
+
+  it('sends again what was refused, where its client would', async () => {
+    const { sent, exchange } = service();
+    const refusedFirst = async (one: Target): Promise<Exchange> => {
+      const result = await exchange(one);
+      return sent.length === 1 ? { ...result, status: 503, failure: 'status 503' } : result;
+    };
+    expect(await runOrder(refusedFirst, { ...order, retryMs: 1 })).toMatchObject({
+      completed: 2,
+      failed: 0,
+      refused: 1,
+    });
+    sent.length = 0;
+    expect(await runOrder(refusedFirst, order)).toMatchObject({ completed: 1, failed: 1, refused: 0 });
   });
 });

@@ -13,15 +13,23 @@ export async function runOrder(
   conversations: Conversations = new Map(),
 ): Promise<LoadResult> {
   const { concurrency, durationMs, count = Number.POSITIVE_INFINITY, staggerMs = 0, pauseMs = 0 } = order;
+  const { retryMs } = order;
   const last = lastResponses(order, conversations);
   const exchanges: Exchange[] = [];
   const startedAt = performance.now();
   let started = 0;
+  let refused = 0;
   const runLane = async (lane: number) => {
     if (staggerMs > 0) await pause((lane * staggerMs) / concurrency);
     while (started < count && performance.now() - startedAt < durationMs) {
       started += 1;
       const result = await exchange(targetOf(order, lane, last[lane]));
+      if (result.status === 503 && retryMs !== undefined) {
+        started -= 1;
+        refused += 1;
+        await pause(retryMs);
+        continue;
+      }
       exchanges.push(result);
       last[lane] = result.id;
       if (pauseMs > 0 && performance.now() + pauseMs - startedAt >= durationMs) return;
@@ -29,7 +37,7 @@ export async function runOrder(
     }
   };
   await Promise.all(Array.from({ length: concurrency }, (_, lane) => runLane(lane)));
-  return summarise(exchanges, performance.now() - startedAt);
+  return { ...summarise(exchanges, performance.now() - startedAt), refused };
 }
 
 function lastResponses({ conversation }: LoadOrder, known: Conversations): (string | undefined)[] {
@@ -56,7 +64,7 @@ function targetOf(
   };
 }
 
-function summarise(exchanges: readonly Exchange[], elapsedMs: number): LoadResult {
+function summarise(exchanges: readonly Exchange[], elapsedMs: number): Omit<LoadResult, 'refused'> {
   const good = exchanges.filter(({ failure }) => failure === undefined);
   return {
     completed: good.length,

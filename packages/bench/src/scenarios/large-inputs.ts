@@ -3,12 +3,12 @@ import { cpuOf } from '../cpu-times.ts';
 import { atMost, goalTable } from '../goals.ts';
 import type { LoadOrder, Target } from '../load/order.ts';
 import { measure, type Measurement, runLoad } from '../measure.ts';
-import { askMeanwhile } from '../neighbour.ts';
+import { askMeanwhile, type Neighbour } from '../neighbour.ts';
 import { onService } from '../on-service.ts';
 import { alternate } from '../rounds.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
 import type { BenchService } from '../service.ts';
-import { median, percentile, spread } from '../statistics.ts';
+import { median, percentile, spread, sum } from '../statistics.ts';
 import { cpuCells, figure, spreadFigure } from '../table.ts';
 import { wholeTarget } from '../targets.ts';
 
@@ -30,8 +30,8 @@ interface Input {
 }
 
 interface Round extends Measurement {
-  /** How long short requests of another tenant took meanwhile. */
-  neighbourMs: number[];
+  /** Short requests of another tenant meanwhile. */
+  neighbour: Neighbour;
 }
 
 const plans = {
@@ -103,10 +103,10 @@ async function runBeside(
   }: { name: string; order: LoadOrder; processes: ReadonlyMap<string, { pid: number }> },
 ): Promise<Round> {
   progress.say(`large inputs: ${name}`);
-  const neighbour = wholeTarget({ ...service, key: service.keys[1] ?? '' }, model);
+  const target = wholeTarget({ ...service, key: service.keys[1] ?? '' }, model);
   const measured = measure(order, { load, redis, processes });
-  const [round, neighbourMs] = await Promise.all([measured, askMeanwhile(neighbour, measured)]);
-  return { ...round, neighbourMs };
+  const [round, neighbour] = await Promise.all([measured, askMeanwhile(target, measured)]);
+  return { ...round, neighbour };
 }
 
 function report(results: ReadonlyMap<string, Round[]>, targets: ReadonlyMap<string, Target>): ScenarioReport {
@@ -155,12 +155,13 @@ function report(results: ReadonlyMap<string, Round[]>, targets: ReadonlyMap<stri
       },
       {
         title: 'A short question of another tenant meanwhile',
-        columns: ['beside', 'p50 ms', 'p99 ms'],
+        columns: ['beside', 'p50 ms', 'p99 ms', 'refused'],
         rows: [...results].map(([name, rounds]) => [
           name,
           ...[0.5, 0.99].map((share) =>
-            spreadFigure(spread(rounds.map(({ neighbourMs }) => percentile(neighbourMs, share)))),
+            spreadFigure(spread(rounds.map(({ neighbour }) => percentile(neighbour.tookMs, share)))),
           ),
+          String(sum(rounds.map(({ neighbour }) => neighbour.refused))),
         ]),
       },
     ],

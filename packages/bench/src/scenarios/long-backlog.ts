@@ -1,6 +1,6 @@
 import { cpuBetween, cpuOf, type CpuTimes, readCpuTimes } from '../cpu-times.ts';
 import { measure, type Measurement, runLoad } from '../measure.ts';
-import { askMeanwhile } from '../neighbour.ts';
+import { askMeanwhile, type Neighbour } from '../neighbour.ts';
 import { onService } from '../on-service.ts';
 import { untilOpenJobs } from '../open-jobs.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
@@ -32,10 +32,10 @@ interface Block {
   cpuMs: CpuTimes;
 }
 
-/** Short questions of another tenant, in milliseconds. */
-interface Neighbour {
-  aloneMs: number[];
-  besideMs: number[];
+/** Short questions of another tenant. */
+interface Neighbours {
+  alone: Neighbour;
+  beside: Neighbour;
 }
 
 /** A backlog as after a night without workers: how its length changes what a response costs, and what a neighbour waits. */
@@ -74,16 +74,16 @@ async function drain(
   context: ScenarioContext,
   service: BenchService,
   plan: Plan,
-): Promise<{ drained: Block[]; neighbour: Neighbour }> {
+): Promise<{ drained: Block[]; neighbour: Neighbours }> {
   const { progress } = context;
   const neighbour = wholeTarget({ ...service, key: service.keys[1] ?? '' }, model);
   progress.say('long backlog: starting a worker');
   const worker = await service.startWorker();
   const running = drainByBlocks(context, service, { plan, worker });
-  const [drained, besideMs] = await Promise.all([running, askMeanwhile(neighbour, running)]);
+  const [drained, beside] = await Promise.all([running, askMeanwhile(neighbour, running)]);
   progress.say('long backlog: a neighbour alone');
-  const aloneMs = await askMeanwhile(neighbour, new Promise((resolve) => setTimeout(resolve, plan.aloneMs)));
-  return { drained, neighbour: { aloneMs, besideMs } };
+  const alone = await askMeanwhile(neighbour, new Promise((resolve) => setTimeout(resolve, plan.aloneMs)));
+  return { drained, neighbour: { alone, beside } };
 }
 
 async function drainByBlocks(
@@ -122,7 +122,7 @@ async function drainByBlocks(
 
 function report(
   { responses, blocks, warmUp }: Plan,
-  { accepted, drained, neighbour }: { accepted: Measurement[]; drained: Block[]; neighbour: Neighbour },
+  { accepted, drained, neighbour }: { accepted: Measurement[]; drained: Block[]; neighbour: Neighbours },
 ): ScenarioReport {
   const size = responses / blocks;
   return {
@@ -146,10 +146,10 @@ function report(
       }),
       {
         title: 'A short question of another tenant',
-        columns: ['', 'questions', 'p50 ms', 'p99 ms'],
+        columns: ['', 'answered', 'refused', 'p50 ms', 'p99 ms'],
         rows: [
-          neighbourRow('alone', neighbour.aloneMs),
-          neighbourRow('while the backlog is drained', neighbour.besideMs),
+          neighbourRow('alone', neighbour.alone),
+          neighbourRow('while the backlog is drained', neighbour.beside),
         ],
       },
     ],
@@ -176,8 +176,13 @@ function blockTable(
   };
 }
 
-function neighbourRow(name: string, tookMs: readonly number[]): string[] {
-  return [name, count(tookMs.length), ...[0.5, 0.99].map((share) => figure(percentile(tookMs, share)))];
+function neighbourRow(name: string, { tookMs, refused }: Neighbour): string[] {
+  return [
+    name,
+    count(tookMs.length),
+    count(refused),
+    ...[0.5, 0.99].map((share) => figure(percentile(tookMs, share))),
+  ];
 }
 
 function count(value: number): string {

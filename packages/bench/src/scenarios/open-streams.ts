@@ -6,7 +6,7 @@ import { onService } from '../on-service.ts';
 import { alternate, ratios } from '../rounds.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
 import type { BenchService } from '../service.ts';
-import { median, spread } from '../statistics.ts';
+import { median, spread, sum } from '../statistics.ts';
 import { cpuCells, figure, spreadFigure } from '../table.ts';
 import { directTarget, streamTarget } from '../targets.ts';
 
@@ -68,6 +68,7 @@ async function compete(
         count,
         durationMs: 4 * openingMs,
         staggerMs: openingMs,
+        retryMs: 1_000,
       };
       progress.say(`open streams: warming up ${count}, ${name}`);
       await runLoad(load, order);
@@ -102,12 +103,13 @@ function report(results: ReadonlyMap<Way, Round[]>, { model, streams, openingMs 
     description:
       `${streams.map((count) => count.toLocaleString('en-US')).join(' and ')} streams of ${model.tokens} tokens, ${1_000 / model.intervalMs} a second each, opened over ${openingMs / 1_000} s and then all open at once: from the upstream itself, and through one api and one ` +
       'worker. A first round of each warms everything up and does not count. The upstream writes every token by itself, and the load generator reads every one, so the table shows what they leave of the machine as well: ' +
-      'tokens come late where it has no more.',
+      'tokens come late where it has no more, and a stream that is refused with 503 begins again a second later.',
     tables: [
       {
         title: 'CPU in µs a token',
         columns: [
           '',
+          'refused',
           'tokens/s',
           'to direct',
           'first token p50 ms',
@@ -121,6 +123,7 @@ function report(results: ReadonlyMap<Way, Round[]>, { model, streams, openingMs 
         ],
         rows: [...results].map(([way, rounds]) => [
           `${way.streams.toLocaleString('en-US')}, ${way.name}`,
+          String(sum(rounds.map(({ refused }) => refused))),
           of(rounds, rate),
           spreadFigure(spread(ratios(rounds, direct(way), rate))),
           of(rounds, ({ firstMarkMs }) => firstMarkMs.p50),
