@@ -5,7 +5,7 @@ import { onService } from '../on-service.ts';
 import { alternate, ratios } from '../rounds.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
 import type { BenchService } from '../service.ts';
-import { median, spread } from '../statistics.ts';
+import { median, spread, sum } from '../statistics.ts';
 import { cpuCells, figure, spreadFigure } from '../table.ts';
 import { streamTarget } from '../targets.ts';
 
@@ -58,6 +58,7 @@ async function compete(
       conversation: name,
       durationMs: roundMs,
       pauseMs: thinkMs,
+      retryMs: 1_000,
       staggerMs: thinkMs + model.tokens * model.intervalMs,
     };
     progress.say(`chat: warming up ${name}`);
@@ -82,13 +83,14 @@ function report(
     description:
       `${tenants.toLocaleString('en-US')} people, each in a conversation by \`previous_response_id\`: a short question, ${model.tokens} tokens at ${1_000 / model.intervalMs} a second as a stream, ` +
       `and ${thinkMs / 1_000} s until the next question. Each is a tenant with its own key, or all are of one tenant; both take turns, and conversations go on from round to round. ` +
-      `One api and one worker, and a first round of ${roundMs / 1_000} s of each that does not count. The ratio is that of the CPU of api, worker and Redis for a turn, to one tenant in the same round.`,
+      `A turn that is refused with 503 is sent again a second later. One api and one worker, and a first round of ${roundMs / 1_000} s of each that does not count. The ratio is that of the CPU of api, worker and Redis for a turn, to one tenant in the same round.`,
     tables: [
       {
         title: 'CPU in µs a turn',
         columns: [
           '',
           'turns/s',
+          'refused',
           'first token p50 ms',
           'first token p99 ms',
           'between tokens p99 ms',
@@ -99,6 +101,7 @@ function report(
         rows: [...results].map(([name, rounds]) => [
           name,
           figure(median(rounds.map(({ completed, elapsedMs }) => (completed * 1_000) / elapsedMs))),
+          String(sum(rounds.map(({ refused }) => refused))),
           of(rounds, ({ firstMarkMs }) => firstMarkMs.p50),
           of(rounds, ({ firstMarkMs }) => firstMarkMs.p99),
           of(rounds, ({ gapMs }) => gapMs.p99),
