@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { startThread } from '@sluice/runtime';
 import { type PickedItem, pickItems, pickPage } from '@sluice/response-store';
 import { sealingKeyOf } from '@sluice/response-store/sealed-content';
 import { eventually } from '@sluice/testing';
@@ -99,6 +101,33 @@ describe('a thread that prepares bodies', () => {
     const found = await threads.pickItems('a', part(), ids);
     expect(texts(found)).toEqual(texts(pickItems(part(), ids)));
     expect(found.map(({ link }) => link?.type)).toEqual([undefined, 'function_call']);
+  });
+
+  it('keeps nothing of a long body while it waits for the next one', async () => {
+    const text = JSON.stringify({ model: 'm', input: [{ role: 'user', content: 'x'.repeat(9_000_000) }] });
+    const thread = startThread(new URL('../src/bodies/json-thread.ts', import.meta.url), { name: 'json' });
+    const heapBytes = async () => (await thread.getHeapStatistics()).used_heap_size;
+    const read = async (json: string) => {
+      const body = bytesOf(json);
+      const task = {
+        kind: 'prepare',
+        body,
+        withDigest: false,
+        form: 'create',
+        sealing: { tenant: 'a', keys },
+      };
+      thread.postMessage(task, [body.buffer]);
+      await once(thread, 'message');
+    };
+    try {
+      await read('{"model":"m","input":"Hello"}');
+      const before = await heapBytes();
+      await read(text);
+      // It is collected behind the answer.
+      await eventually(async () => expect((await heapBytes()) - before).toBeLessThan(text.length / 2));
+    } finally {
+      await thread.terminate();
+    }
   });
 
   it('has a heap by the size of bodies at that moment', async () => {

@@ -110,14 +110,6 @@ describe('a thread of a pool', () => {
     expect(await task).toEqual({ kind: 'timed_out' });
   });
 
-  it('has ended before the result of a task that ends it is given', async () => {
-    start();
-    const end = await run('large', 'a', { endsThread: true });
-    expect(end).toMatchObject({ kind: 'done', result: { task: 'large' } });
-    expect(workers[0]?.threadId).toBe(-1);
-    expect(threadOf(await run('next'))).not.toBe(threadOf(end));
-  });
-
   it('ends when heaps have become larger, and stays when they have become smaller', async () => {
     let heapMib = 32;
     start({ heapMib: () => heapMib });

@@ -21,8 +21,6 @@ export interface ThreadPoolOptions {
 export interface TaskOptions {
   /** Buffers of the task that move to the thread. */
   transfer?: Transferable[];
-  /** Ends the thread after the task, before its result is given, so that its heap is free by then. */
-  endsThread?: boolean;
   /** Gives up the task. A thread that has begun it finishes it first. */
   signal?: AbortSignal;
 }
@@ -117,7 +115,7 @@ export class ThreadPool<Task, Result> {
     const isReady = this.#options.startWithinMs === undefined;
     const thread: Thread<Task, Result> = { worker, heapMib, isReady, running: undefined, timer: undefined };
     this.#threads.add(thread);
-    worker.on('message', (message: Result | 'ready') => void this.#hear(thread, message));
+    worker.on('message', (message: Result | 'ready') => this.#hear(thread, message));
     worker.on('error', (error) => {
       this.#options.onError(error);
       void this.#end(thread, isOutOfMemory(error) ? 'out_of_memory' : 'crashed');
@@ -133,7 +131,7 @@ export class ThreadPool<Task, Result> {
     thread.worker.postMessage(next.task, next.transfer ?? []);
   }
 
-  async #hear(thread: Thread<Task, Result>, message: Result | 'ready'): Promise<void> {
+  #hear(thread: Thread<Task, Result>, message: Result | 'ready'): void {
     // A message may have been on its way when the thread was ended.
     if (!this.#threads.has(thread)) return;
     if (message === 'ready') {
@@ -144,12 +142,8 @@ export class ThreadPool<Task, Result> {
     }
     const { running } = thread;
     thread.running = undefined;
-    if (running?.endsThread) {
-      await this.#end(thread, 'stopped');
-    } else {
-      this.#endAfter(thread, this.#options.idleMs);
-      this.#assign();
-    }
+    this.#endAfter(thread, this.#options.idleMs);
+    this.#assign();
     running?.settle({ kind: 'done', result: message });
   }
 

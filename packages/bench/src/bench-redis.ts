@@ -1,5 +1,6 @@
 import { startLocalRedis } from '@sluice/testing';
 import { Redis } from 'ioredis';
+import { type SpeedControl, speedControl } from './speed-control.ts';
 
 /** How often each command was called so far, calls from scripts included. */
 export type CommandCalls = Map<string, number>;
@@ -17,6 +18,8 @@ export interface BenchRedis {
   version: string;
   /** How it writes to disk, as its configuration says. */
   persistence: string;
+  /** Says how fast the machine is. */
+  speed: SpeedControl;
   /** CPU time of the server so far, in milliseconds. The server reports it, because it may run elsewhere. */
   cpuTimeMs(): Promise<number>;
   commandCalls(): Promise<CommandCalls>;
@@ -42,14 +45,16 @@ export async function openRedis(givenUrl: string | undefined): Promise<BenchRedi
   const client = new Redis(url, { protocol: 2 });
   const info = async (section: string) => parseInfo(await client.info(section));
   const server = await info('server');
+  const cpuTimeMs = async () => {
+    const cpu = await info('cpu');
+    return (Number(cpu.get('used_cpu_user')) + Number(cpu.get('used_cpu_sys'))) * 1000;
+  };
   return {
     url,
     version: `${server.get('server_name') ?? 'redis'} ${server.get('valkey_version') ?? server.get('redis_version') ?? '?'}`,
     persistence: await persistenceOf(client),
-    async cpuTimeMs() {
-      const cpu = await info('cpu');
-      return (Number(cpu.get('used_cpu_user')) + Number(cpu.get('used_cpu_sys'))) * 1000;
-    },
+    speed: speedControl(client, cpuTimeMs),
+    cpuTimeMs,
     async commandCalls() {
       const stats = await info('commandstats');
       return new Map([...stats].map(([name, stat]) => [name.replace('cmdstat_', ''), callsOf(stat)]));

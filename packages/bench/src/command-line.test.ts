@@ -10,6 +10,7 @@ describe('the flags of the benchmark', () => {
       scenarios: [],
       rivals: [],
       output: 'page.md',
+      keeps: 'sections',
       profile: undefined,
       build: true,
       guard: 'hold',
@@ -22,6 +23,18 @@ describe('the flags of the benchmark', () => {
       expect(parse(...flags)).toMatchObject({ output: undefined });
     },
   );
+
+  it('write single sections on the page', () => {
+    expect(parse('--scenario', 'backlog', '--write')).toMatchObject({
+      output: 'page.md',
+      keeps: 'sections and head',
+    });
+    expect(parse('--scenario', 'backlog', '--output', 'other.md')).toMatchObject({
+      output: 'other.md',
+      keeps: 'nothing',
+    });
+    expect(() => parse('--write', '--quick')).toThrow('--write needs a run without --quick');
+  });
 
   it('ask for a comparison with gateways and with durable peers', () => {
     expect(parse('--with', 'litellm,portkey')).toMatchObject({

@@ -11,6 +11,8 @@ export interface BenchOptions {
   rivals: string[];
   /** The file of the page. Undefined: the page is printed. */
   output: string | undefined;
+  /** Whether sections of other scenarios stay in that file, or the whole of it is written. */
+  keeps: 'sections and head' | 'sections' | 'nothing';
   /** Folder for CPU profiles of the api and the worker. Undefined: none are taken. */
   profile: string | undefined;
   /** Whether the apps are built first. */
@@ -29,16 +31,17 @@ export const usage = `Usage: npm run bench -- [flags]
 
   --quick           a smoke run of two minutes; its page is printed, not written
   --scenario NAME   run only this one (may be repeated); the page is printed, not written
+  --write           put the sections of these scenarios on the page, whose other sections stay
   --with NAMES      compare with these, which are installed for it: the gateways ${rivalsOf.get('gateways')?.join(',')}
                     and the durable peers ${rivalsOf.get('durable-peers')?.join(',')}
   --output FILE     write the page there
   --profile DIR     write CPU profiles of the api and the worker there; they cost throughput
-  --renew-guard     note what was measured as the costs of this release; else a run fails when one has risen by more
+  --renew-guard     note the costs of three runs as those of this release; else a run fails when one has risen by more
                     than 5 % over the last release, unless it is a quick one or has profiles
   --no-build        measure the apps as they were built before`;
 
 /**
- * Reads the flags. Only a full run writes the page of the repository, because the page must have every scenario.
+ * Reads the flags. A full run writes the page of the repository, and any other only when it is asked for with `--write`.
  *
  * @throws {TypeError} for a flag that does not exist.
  * @throws {RangeError} for a name after `--with` that is not known.
@@ -52,6 +55,7 @@ export function parseCommandLine(argv: readonly string[], page: string): BenchOp
       scenario: { type: 'string', multiple: true, default: [] },
       with: { type: 'string' },
       output: { type: 'string' },
+      write: { type: 'boolean', default: false },
       profile: { type: 'string' },
       'renew-guard': { type: 'boolean', default: false },
       build: { type: 'boolean', default: true },
@@ -68,15 +72,18 @@ export function parseCommandLine(argv: readonly string[], page: string): BenchOp
   const asked = [...rivalsOf].filter(([, names]) => names.some((name) => rivals.includes(name)));
   const scenarios = [...values.scenario, ...asked.map(([scenario]) => scenario)];
   const isTrue = !values.quick && values.profile === undefined; // figures of other runs mean little
-  if (values['renew-guard'] && !isTrue) {
-    throw new RangeError('--renew-guard needs a run without --quick and --profile.');
+  const meansMuch = (['renew-guard', 'write'] as const).find((flag) => values[flag]);
+  if (meansMuch !== undefined && !isTrue) {
+    throw new RangeError(`--${meansMuch} needs a run without --quick and --profile.`);
   }
   const isWhole = isTrue && scenarios.length === 0;
+  const isOnPage = values.output === undefined && (isWhole || values.write);
   return {
     quick: values.quick,
     scenarios,
     rivals,
-    output: values.output ?? (isWhole ? page : undefined),
+    output: values.output ?? (isOnPage ? page : undefined),
+    keeps: !isOnPage ? 'nothing' : isWhole ? 'sections' : 'sections and head',
     profile: values.profile,
     build: values.build,
     guard: values['renew-guard'] ? 'renew' : isTrue ? 'hold' : 'none',

@@ -1,9 +1,10 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseCommandLine, usage } from './command-line.ts';
-import { notedCosts, noteCosts, risenCosts } from './guard.ts';
+import { heldCosts, notedCosts, noteCosts, thoroughCosts } from './guard.ts';
 import { bundleCommand, terminalProgress } from '@sluice/testing';
-import { runBench } from './run-bench.ts';
+import { mergePage } from './merge-page.ts';
+import { runBench, scenarioNames } from './run-bench.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const options = parseCommandLine(process.argv.slice(2), `${root}docs/benchmarks.md`);
@@ -16,15 +17,20 @@ if (options === 'help') {
     await bundleCommand();
   }
   const redisUrl = process.env['REDIS_URL'];
-  const { page, costs } = await runBench({
-    ...options,
-    redisUrl: redisUrl === '' ? undefined : redisUrl,
-    progress,
-  });
+  const run = (scenarios: readonly string[]) =>
+    runBench({ ...options, scenarios, redisUrl: redisUrl === '' ? undefined : redisUrl, progress });
+  const { page, costs } = await run(options.scenarios);
   if (options.output === undefined) console.log(page);
-  else await writeFile(options.output, page);
-  if (options.guard === 'renew') await noteCosts(costs);
-  const risen = options.guard === 'hold' ? risenCosts(costs, await notedCosts()) : undefined;
+  else if (options.keeps === 'nothing') await writeFile(options.output, page);
+  else {
+    const earlier = await readFile(options.output, 'utf8');
+    const isWhole = options.keeps === 'sections';
+    await writeFile(options.output, mergePage(earlier, page, { order: scenarioNames, isWhole }));
+  }
+  const measureAgain = async (scenarios: readonly string[]) => (await run(scenarios)).costs;
+  if (options.guard === 'renew') await noteCosts(await thoroughCosts(costs, measureAgain));
+  const risen =
+    options.guard === 'hold' ? await heldCosts(costs, await notedCosts(), measureAgain) : undefined;
   if (risen !== undefined) {
     console.error(risen);
     process.exitCode = 1;

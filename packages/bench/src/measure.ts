@@ -29,6 +29,7 @@ const slackMs = 45_000;
 export async function measure(order: LoadOrder, options: MeasureOptions): Promise<Measurement> {
   const processes = new Map([...options.processes, ['load', options.load] as const]);
   const read = () => readCpuTimes(processes, options.redis);
+  await options.redis?.speed.run();
   const before = await read();
   const result = await runLoad(options.load, order);
   await options.settle?.(result.completed);

@@ -26,6 +26,7 @@ function page(quick: boolean): string {
         description: 'What.',
         tables: [{ title: 'T', columns: ['a'], rows: [['1']] }],
         elapsedMs: 41_000,
+        controlMs: [9.5, 10, 30],
       },
     ],
   });
@@ -44,7 +45,11 @@ describe('renderPage', () => {
   });
 
   it('shows the time that a scenario took', () => {
-    expect(page(false)).toContain('_`npm run bench -- --scenario streams`, 2026-01-02, A fast one: 41 s._');
+    expect(page(false)).toContain('_`npm run bench -- --scenario streams`, 2026-01-02, A fast one: 41 s.');
+  });
+
+  it('says how fast the machine was by the control', () => {
+    expect(page(false)).toContain(' 41 s. Redis took 10,000 (9,500..30,000) µs for the control._');
   });
 
   it('warns of a quick run', () => {

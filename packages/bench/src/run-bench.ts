@@ -3,18 +3,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openRedis } from './bench-redis.ts';
 import { ownProcess, startChild, type Child } from './child-process.ts';
-import type { Cost } from './guard.ts';
+import { costTable, type MeasuredCost, notedCosts } from './guard.ts';
 import { describeMachine } from './machine.ts';
 import { renderPage, type TimedReport } from './page.ts';
 import type { Progress } from '@sluice/testing';
 import type { Scenario } from './scenario.ts';
 import { backlog } from './scenarios/backlog.ts';
 import { batches } from './scenarios/batches.ts';
+import { chat } from './scenarios/chat.ts';
 import { carriedStreams } from './scenarios/carried-streams.ts';
 import { contexts } from './scenarios/contexts.ts';
 import { durablePeers } from './scenarios/durable-peers.ts';
 import { footprint } from './scenarios/footprint.ts';
 import { gateways } from './scenarios/gateways.ts';
+import { largeInputs } from './scenarios/large-inputs.ts';
+import { longBacklog } from './scenarios/long-backlog.ts';
+import { openStreams } from './scenarios/open-streams.ts';
 import { sessions } from './scenarios/sessions.ts';
 import { storeys } from './scenarios/storeys.ts';
 import { streams } from './scenarios/streams.ts';
@@ -25,14 +29,21 @@ const scenarios: readonly Scenario[] = [synchronousRequests, streams, footprint,
 
 /** Those that run only when they are asked for. */
 const onDemand: readonly Scenario[] = [
+  storeys,
+  chat,
+  sessions,
+  contexts,
+  largeInputs,
+  openStreams,
+  carriedStreams,
+  longBacklog,
+  batches,
   gateways,
   durablePeers,
-  carriedStreams,
-  contexts,
-  sessions,
-  storeys,
-  batches,
 ];
+
+/** All of them, in the order of the page. */
+export const scenarioNames: readonly string[] = [...scenarios, ...onDemand].map(({ name }) => name);
 
 export interface RunOptions {
   quick: boolean;
@@ -49,7 +60,7 @@ export interface RunOptions {
 export interface BenchResult {
   /** In Markdown. */
   page: string;
-  costs: Cost[];
+  costs: MeasuredCost[];
 }
 
 /** Runs scenarios against the built apps. Every process that it started has ended when it resolves. */
@@ -77,7 +88,14 @@ export async function runBench(options: RunOptions): Promise<BenchResult> {
     for (const scenario of chosen) {
       const begunAt = performance.now();
       const report = await scenario.run(context);
-      reports.push({ ...report, name: scenario.name, elapsedMs: performance.now() - begunAt });
+      const { costs = [] } = report;
+      reports.push({
+        ...report,
+        tables: [...report.tables, ...(costs.length > 0 ? [costTable(costs, await notedCosts())] : [])],
+        name: scenario.name,
+        controlMs: redis.speed.take(),
+        elapsedMs: performance.now() - begunAt,
+      });
     }
     const page = renderPage({
       date,
@@ -87,7 +105,10 @@ export async function runBench(options: RunOptions): Promise<BenchResult> {
       redis,
       reports,
     });
-    return { page, costs: reports.flatMap(({ costs = [] }) => costs) };
+    const costs = reports.flatMap(({ name, costs: found = [] }) =>
+      found.map((cost) => ({ ...cost, scenario: name })),
+    );
+    return { page, costs };
   } finally {
     options.progress.clear();
     await Promise.all(children.map((child) => child.stop()));
@@ -100,8 +121,7 @@ function choose(names: readonly string[]): readonly Scenario[] {
   const known = [...scenarios, ...onDemand];
   const unknown = names.find((name) => known.every((scenario) => scenario.name !== name));
   if (unknown !== undefined) {
-    const all = known.map(({ name }) => name).join(', ');
-    throw new RangeError(`There is no scenario '${unknown}': use ${all}.`);
+    throw new RangeError(`There is no scenario '${unknown}': use ${scenarioNames.join(', ')}.`);
   }
   return names.length === 0 ? scenarios : known.filter(({ name }) => names.includes(name));
 }

@@ -22,8 +22,10 @@ export interface ServiceOptions {
   command?: string;
   /** Settings in place of those below or of the defaults. */
   settings?: Record<string, unknown>;
-  /** Limits of its only key. Default: none. */
+  /** Limits of its first key. Default: none. */
   keyLimits?: Record<string, number>;
+  /** How many tenants it has, of one key each. Default: 1. */
+  tenants?: number;
   /** Variables of the environment of both roles. */
   env?: Record<string, string>;
 }
@@ -33,8 +35,10 @@ export interface BenchService {
   /** Where the API listens, without a mount. */
   url: string;
   adminUrl: string;
-  /** The key of its only tenant. */
+  /** The key of its first tenant. */
   key: string;
+  /** The key of each tenant. */
+  keys: readonly string[];
   keyPrefix: string;
   api: Child;
   /** Starts a worker. Resolves when it takes jobs. */
@@ -48,8 +52,9 @@ const mostQueued = 1_000_000;
 
 /** Starts the api and no worker yet. All settings that are not named here keep their defaults. */
 export async function startService(options: ServiceOptions): Promise<BenchService> {
-  const { redisUrl, upstreamUrl, directory, models, concurrency, profile, keyLimits } = options;
-  const key = `sk-bench-${randomBytes(16).toString('hex')}`;
+  const { redisUrl, upstreamUrl, directory, models, concurrency, profile, keyLimits, tenants = 1 } = options;
+  const keys = Array.from({ length: tenants }, () => `sk-bench-${randomBytes(16).toString('hex')}`);
+  const [key = ''] = keys;
   const keyPrefix = `bench-${randomBytes(8).toString('hex')}:`;
   const file = join(directory, `${keyPrefix.slice(0, -1)}.yaml`);
   const settings = {
@@ -58,7 +63,11 @@ export async function startService(options: ServiceOptions): Promise<BenchServic
     workerConcurrency: concurrency,
     providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: `${upstreamUrl}/v1` }],
     models: models.map((id) => ({ id, routes: [{ provider: 'upstream' }] })),
-    keys: [{ name: 'bench', key, ...(keyLimits && { limits: keyLimits }) }],
+    keys: keys.map((each, at) => ({
+      name: at === 0 ? 'bench' : `bench-${at}`,
+      key: each,
+      ...(at === 0 && keyLimits && { limits: keyLimits }),
+    })),
     limits: { queued: mostQueued },
     ...options.settings,
   };
@@ -85,6 +94,7 @@ export async function startService(options: ServiceOptions): Promise<BenchServic
     url: String(api.ready['url']),
     adminUrl: String(api.ready['adminUrl']),
     key,
+    keys,
     keyPrefix,
     api,
     async startWorker() {

@@ -222,6 +222,12 @@ const items: [what: string, item: unknown, code: string, param: string][] = [
     'invalid_base64_image',
     'input[0].content[0].image_url',
   ],
+  ...['AAA%', 'AA=AAAAA', 'AAAAA', 'AA==\n'].map((data): (typeof items)[number] => [
+    `an image with ${JSON.stringify(data)} for base64`,
+    message([{ type: 'input_image', image_url: `data:image/png;base64,${data}` }]),
+    'invalid_base64_image',
+    'input[0].content[0].image_url',
+  ]),
   [
     'an image that is empty',
     message([{ type: 'input_image', image_url: 'data:image/png;base64,' }]),

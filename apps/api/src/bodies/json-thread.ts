@@ -9,6 +9,8 @@ import {
   pickPage,
   pickUserMessages,
 } from '@sluice/response-store';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { parentPort } from 'node:worker_threads';
 import type { Sealing } from './open-sealed.ts';
 import { countPrompt, type PromptJson, type TokenCount } from '../tokens/count-prompt.ts';
@@ -61,10 +63,20 @@ export type JsonResult =
 /** A text of more characters goes to the event loop as bytes, which cost it nothing. */
 const longText = 64 * 1024;
 
+/**
+ * After JSON of more bytes the heap is collected at once, so that a thread that waits for its next task keeps none of it. For an image
+ * of 10 MB that takes some milliseconds, where a thread that ends, and another one that starts, take more than reading it.
+ */
+const lastingBytes = 4 * 1024 * 1024;
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void; // what the flag puts into new contexts
+
 // Does one task after the other. A thread of its own has a heap of its own, so what the JSON takes there is bounded.
 parentPort?.on('message', (task: JsonTask) => void answer(task));
 
 async function answer(task: JsonTask): Promise<void> {
+  const isLong = bytesIn(task) > lastingBytes;
   const transfer: ArrayBuffer[] = [];
   let result: JsonResult;
   try {
@@ -76,6 +88,25 @@ async function answer(task: JsonTask): Promise<void> {
     } else result = { kind: 'failed', error };
   }
   parentPort?.postMessage(result, transfer);
+  // Not here, where the task and its result are still known.
+  if (isLong) setImmediate(collectGarbage);
+}
+
+function bytesIn(task: JsonTask): number {
+  switch (task.kind) {
+    case 'prepare':
+    case 'prepare_frame':
+    case 'read_messages':
+      return task.body.byteLength;
+    case 'read_line':
+      return task.text.byteLength;
+    case 'pick_user_messages':
+    case 'pick_items':
+    case 'pick_page':
+      return task.part.json.length;
+    case 'count_tokens':
+      return task.prompt.input.length;
+  }
 }
 
 async function valueOf(task: JsonTask, transfer: ArrayBuffer[]): Promise<JsonTaskResults[JsonTask['kind']]> {

@@ -26,9 +26,6 @@ const MIB = 1024 * 1024;
 /** Heap of a thread besides what grows with its JSON: modules, and values of 50,000 members. */
 const ownHeapMib = 96;
 
-/** A thread that has read more ends, which gives back at once what a collection of its heap might leave. */
-const lastingBytes = 4 * MIB;
-
 /** Takes large JSON apart beside the event loop, bodies of requests and stored values, in threads. */
 export class JsonThreads {
   readonly #pool: ThreadPool<JsonTask, JsonResult>;
@@ -122,7 +119,6 @@ export class JsonThreads {
   ): Promise<JsonTaskResults[Task['kind']]> {
     const end = await this.#pool.run(tenant, task, {
       transfer: typeof json === 'string' ? [] : [json.buffer],
-      endsThread: json.length > lastingBytes,
     });
     if (end.kind === 'timed_out') this.#onTimeout();
     if (end.kind !== 'done') throw end.kind === 'out_of_memory' ? tooLarge() : unreadable();

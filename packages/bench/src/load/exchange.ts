@@ -6,11 +6,15 @@ import type { Target } from './order.ts';
 export interface Exchange {
   /** What is wrong with the answer. Undefined for a good one. */
   failure: string | undefined;
+  /** Of the answer; 0 without one. */
+  status: number;
   marks: number;
   elapsedMs: number;
   firstMarkMs: number;
   /** From each mark to the next. */
   gapsMs: readonly number[];
+  /** Of the response, where the target asks for it. */
+  id: string | undefined;
 }
 
 /**
@@ -26,17 +30,23 @@ export function exchange(pool: Pool, target: Target): Promise<Exchange> {
   });
 }
 
+/** How much of an answer with a wrong status is told, in characters. */
+const toldOfFailure = 300;
+
 class AnswerReader implements Dispatcher.DispatchHandler {
   readonly #target: Target;
   readonly #resolve: (exchange: Exchange) => void;
   readonly #sentAt = performance.now();
   #status = 0;
+  #id: string | undefined;
   #marks = 0;
   #firstMarkAt = Number.NaN;
   #lastMarkAt = Number.NaN;
   readonly #gapsMs: number[] = [];
   /** The last characters so far, which may be the first part of a mark. */
   #tail = '';
+  /** The beginning of an answer with a wrong status. */
+  #refusal = '';
 
   constructor(target: Target, resolve: (exchange: Exchange) => void) {
     this.#target = target;
@@ -50,8 +60,11 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
-    const { mark, ending } = this.#target;
+    const { mark, ending, tellsId = false } = this.#target;
+    if (this.#status !== (this.#target.status ?? 200))
+      this.#refusal += bytes.toString('latin1', 0, toldOfFailure);
     const text = this.#tail + bytes.toString('latin1');
+    if (tellsId) this.#id ??= /"id":"((?:create-response|resp)_\w+)"/.exec(text)?.[1];
     const now = performance.now();
     let rest = 0;
     for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, rest)) {
@@ -76,7 +89,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 
   #fault(): string | undefined {
     const { marks, ending, status = 200 } = this.#target;
-    if (this.#status !== status) return `status ${this.#status}`;
+    if (this.#status !== status) return `status ${this.#status}: ${this.#refusal.slice(0, toldOfFailure)}`;
     if (this.#marks !== marks) return `${this.#marks} tokens instead of ${marks}`;
     return this.#tail.endsWith(ending) ? undefined : 'the answer was cut short';
   }
@@ -84,10 +97,12 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   #settle(failure: string | undefined): void {
     this.#resolve({
       failure,
+      status: this.#status,
       marks: this.#marks,
       elapsedMs: performance.now() - this.#sentAt,
       firstMarkMs: this.#firstMarkAt - this.#sentAt,
       gapsMs: this.#gapsMs,
+      id: this.#id,
     });
   }
 }

@@ -2,10 +2,11 @@
 import { Pool } from 'undici';
 import { exchange } from './exchange.ts';
 import type { LoadOrder, LoadReply } from './order.ts';
-import { runOrder } from './run-order.ts';
+import { type Conversations, runOrder } from './run-order.ts';
 
 /** Connections are kept between orders, so that a round does not begin with connecting. */
 const pools = new Map<string, Pool>();
+const conversations: Conversations = new Map();
 
 function poolFor({ target, concurrency }: LoadOrder): Pool {
   const name = `${target.origin} ${concurrency}`;
@@ -27,7 +28,7 @@ function reply(message: LoadReply): void {
 }
 
 process.on('message', (order: LoadOrder) => {
-  runOrder((target) => exchange(poolFor(order), target), order).then(
+  runOrder((target) => exchange(poolFor(order), target), order, conversations).then(
     (result) => reply({ result }),
     (error: unknown) => reply({ error: String(error) }),
   );

@@ -13,6 +13,8 @@ export interface Target {
   freshHeader?: string;
   /** The status of a good answer. Default: 200. */
   status?: number;
+  /** Whether the id of the response is looked for in the answer. Default: it is not. */
+  tellsId?: boolean;
 }
 
 /** One round of load. */
@@ -25,6 +27,14 @@ export interface LoadOrder {
   count?: number;
   /** Lanes start evenly spread over this time, instead of all at once. */
   staggerMs?: number;
+  /** From an answer to the next request of its lane. Default: 0. */
+  pauseMs?: number;
+  /** A request that is refused with 503 goes again after this time, as its client would. Absent: it is a wrong answer. */
+  retryMs?: number;
+  /** Values of the header `authorization`, one for each lane. Absent: that of the target. */
+  authorizations?: readonly string[];
+  /** Each lane continues its last response, also that of an earlier order with the same name. Absent: each request is a first one. */
+  conversation?: string;
 }
 
 export interface Percentiles {
@@ -37,6 +47,8 @@ export interface LoadResult {
   completed: number;
   /** Answers with another status, without some of their marks, or cut short. */
   failed: number;
+  /** Answers of 503 to requests that went again. */
+  refused: number;
   firstFailure: string | undefined;
   elapsedMs: number;
   /** Marks in all good answers. */

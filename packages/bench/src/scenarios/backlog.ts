@@ -1,19 +1,20 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { KeyFamily } from '../bench-redis.ts';
 import type { Child } from '../child-process.ts';
 import { cpuTimeMs } from '@sluice/testing';
 import { measure, type Measurement, runLoad } from '../measure.ts';
 import { atMost, type Goal, goalTable } from '../goals.ts';
+import { onService } from '../on-service.ts';
+import { untilOpenJobs } from '../open-jobs.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
-import { type BenchService, startService } from '../service.ts';
+import type { BenchService } from '../service.ts';
 import { median, spread } from '../statistics.ts';
 import { cpuCells, figure, spreadFigure, type Table } from '../table.ts';
 import { backgroundTarget } from '../targets.ts';
-import { modelName } from '../upstream/no-op-answer.ts';
 
 const slots = 64;
 const callers = 32;
 const model = { tokens: 1, intervalMs: 0 };
+const own = { models: [model], concurrency: slots };
 
 const plans = {
   full: { rounds: 3, responses: 10_000, depths: [1_000, 10_000, 40_000, 70_000, 100_000] },
@@ -49,30 +50,12 @@ export const backlog: Scenario = {
     const { rounds, responses, depths } = context.quick ? plans.quick : plans.full;
     const results: Backlog[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      results.push(await onService(context, (service) => pileUpAndDrain(context, service, responses)));
+      results.push(await onService(context, own, (service) => pileUpAndDrain(context, service, responses)));
     }
-    const deep = await onService(context, (service) => pileUp(context, service, depths));
+    const deep = await onService(context, own, (service) => pileUp(context, service, depths));
     return report(results, deep, responses);
   },
 };
-
-async function onService<Result>(
-  context: ScenarioContext,
-  run: (service: BenchService) => Promise<Result>,
-): Promise<Result> {
-  const service = await startService({
-    ...context,
-    redisUrl: context.redis.url,
-    models: [modelName(model)],
-    concurrency: slots,
-  });
-  try {
-    return await run(service);
-  } finally {
-    await service.stop();
-    await context.redis.clear(service.keyPrefix);
-  }
-}
 
 /** Accepts more and more, lets nothing run, and returns the memory at each depth. */
 async function pileUp(
@@ -118,7 +101,7 @@ async function pileUpAndDrain(
   const worker = await service.startWorker();
   const startedAt = performance.now();
   const workerBefore = cpuTimeMs(worker.pid) ?? Number.NaN;
-  await untilDrained(service);
+  await untilOpenJobs(service, { atMost: 0, withinMs: mostMs });
   const elapsedMs = performance.now() - startedAt;
   return {
     accepts,
@@ -136,34 +119,6 @@ async function pileUpAndDrain(
 function cpuSince({ pid }: Child, before: number): number | undefined {
   const now = cpuTimeMs(pid);
   return now === undefined ? undefined : now - before;
-}
-
-const pollMs = 50;
-
-/** Reads the depth of the queue from the metrics of the api, as an operator does. */
-async function untilDrained(service: BenchService): Promise<void> {
-  const deadline = performance.now() + mostMs;
-  for (;;) {
-    const answer = await fetch(`${service.adminUrl}/metrics`);
-    if (openJobs(await answer.text()) === 0) return;
-    if (performance.now() > deadline) throw new Error(`the backlog was not drained within ${mostMs} ms`);
-    await pause(pollMs);
-  }
-}
-
-/** Counts the jobs that wait or run, from metrics in the text format of Prometheus. */
-export function openJobs(metrics: string): number {
-  const samples = metrics.matchAll(
-    /^sluice_queue_jobs\{[^}]*state="(waiting|active|delayed)"[^}]*\} (\d+)/gm,
-  );
-  let jobs = 0;
-  let states = 0;
-  for (const [, , count] of samples) {
-    jobs += Number(count);
-    states += 1;
-  }
-  if (states === 0) throw new Error('the metrics tell nothing of the queue');
-  return jobs;
 }
 
 /** The family of a key. Keys that differ only in the id of a response are one family. */

@@ -3,8 +3,9 @@ import type { BenchRedis } from '../bench-redis.ts';
 import { atMost, goalTable } from '../goals.ts';
 import type { LoadResult } from '../load/order.ts';
 import { runLoad } from '../measure.ts';
+import { onService } from '../on-service.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
-import { type BenchService, startService } from '../service.ts';
+import type { BenchService } from '../service.ts';
 import { median, spread } from '../statistics.ts';
 import { figure, spreadFigure } from '../table.ts';
 import { streamTarget } from '../targets.ts';
@@ -36,20 +37,11 @@ export const batches: Scenario = {
   name: 'batches',
   async run(context: ScenarioContext): Promise<ScenarioReport> {
     const plan = context.quick ? plans.quick : plans.full;
-    const service = await startService({
-      ...context,
-      redisUrl: context.redis.url,
-      models: [modelName(model)],
-      concurrency: slots,
-      settings: { files: { enabled: true }, usage: { enabled: true } },
-    });
-    try {
+    const settings = { files: { enabled: true }, usage: { enabled: true } };
+    return onService(context, { models: [model], concurrency: slots, settings }, async (service) => {
       await service.startWorker();
-      return await measureBatch(context, service, plan);
-    } finally {
-      await service.stop();
-      await context.redis.clear(service.keyPrefix);
-    }
+      return measureBatch(context, service, plan);
+    });
   },
 };
 

@@ -1,12 +1,12 @@
 import type { LoadOrder, Target } from '../load/order.ts';
 import { measure, type Measurement, runLoad } from '../measure.ts';
+import { onService } from '../on-service.ts';
 import { alternate } from '../rounds.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
-import { type BenchService, startService } from '../service.ts';
+import type { BenchService } from '../service.ts';
 import { median, spread, sum } from '../statistics.ts';
 import { cpuCells, figure, spreadFigure } from '../table.ts';
 import { wholeTarget } from '../targets.ts';
-import { modelName } from '../upstream/no-op-answer.ts';
 
 const slots = 64;
 const concurrency = 16;
@@ -32,13 +32,7 @@ export const contexts: Scenario = {
   name: 'contexts',
   async run(context: ScenarioContext): Promise<ScenarioReport> {
     const { load, redis, quick, progress } = context;
-    const service = await startService({
-      ...context,
-      redisUrl: redis.url,
-      models: [modelName(model)],
-      concurrency: slots,
-    });
-    try {
+    return onService(context, { models: [model], concurrency: slots }, async (service) => {
       const worker = await service.startWorker();
       const processes = new Map([
         ['api', service.api],
@@ -67,10 +61,7 @@ export const contexts: Scenario = {
         });
       }
       return report(await alternate(runs, rounds));
-    } finally {
-      await service.stop();
-      await redis.clear(service.keyPrefix);
-    }
+    });
   },
 };
 

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { callsBetween } from '../bench-redis.ts';
 import type { Child } from '../child-process.ts';
 import { cpuBetween, type CpuTimes, readCpuTimes } from '../cpu-times.ts';
 import { atMost, type Goal, goalTable } from '../goals.ts';
 import { runLoad } from '../measure.ts';
+import { residentBytes } from '../memory.ts';
 import { alternate } from '../rounds.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
 import { type BenchService, startService } from '../service.ts';
@@ -128,15 +128,6 @@ async function openMany(
   const during = memory();
   await running;
   return { before, during, cpuMs, commands: sum([...calls.values()]), elapsedMs };
-}
-
-/** Memory of a process that is in RAM. NaN where there is no `/proc`. */
-function residentBytes({ pid }: Child): number {
-  try {
-    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
-  } catch {
-    return Number.NaN;
-  }
 }
 
 function report(plan: Plan, starts: Starts, measured: Footprint): ScenarioReport {

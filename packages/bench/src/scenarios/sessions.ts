@@ -1,6 +1,7 @@
 import { cpuBetween, type CpuTimes, readCpuTimes } from '../cpu-times.ts';
+import { onService } from '../on-service.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
-import { type BenchService, startService } from '../service.ts';
+import type { BenchService } from '../service.ts';
 import { median, spread, sum } from '../statistics.ts';
 import { cpuCells, figure, spreadFigure } from '../table.ts';
 import { modelName } from '../upstream/no-op-answer.ts';
@@ -46,13 +47,7 @@ export const sessions: Scenario = {
   async run(context: ScenarioContext): Promise<ScenarioReport> {
     const { redis, quick, progress } = context;
     const plan = quick ? plans.quick : plans.full;
-    const service = await startService({
-      ...context,
-      redisUrl: redis.url,
-      models: [modelName(model)],
-      concurrency: slots,
-    });
-    try {
+    return onService(context, { models: [model], concurrency: slots }, async (service) => {
       const started = await Promise.all(Array.from({ length: workers }, () => service.startWorker()));
       const processes = new Map([
         ['api', service.api],
@@ -65,6 +60,7 @@ export const sessions: Scenario = {
         const last: (string | undefined)[] = Array.from({ length: plan.sessions });
         const found: Block[] = [];
         for (let block = 0; block < blocks; block += 1) {
+          await redis.speed.run();
           const before = await readCpuTimes(processes, redis);
           const latencyMs = await runBlock(service, last, { block, turns: plan.turns / blocks });
           found.push({
@@ -75,10 +71,7 @@ export const sessions: Scenario = {
         if (round > 0) results.push(found);
       }
       return report(results, plan);
-    } finally {
-      await service.stop();
-      await redis.clear(service.keyPrefix);
-    }
+    });
   },
 };
 

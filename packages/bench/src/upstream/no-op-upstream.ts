@@ -54,7 +54,8 @@ function streamTokens(response: ServerResponse, { tokens, intervalMs }: NoOpMode
 }
 
 const server = createServer({ keepAliveTimeout: 60_000, noDelay: true }, answer);
-server.listen(0, '127.0.0.1', () => {
+// Thousands of streams may begin within a second.
+server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, () => {
   const { port } = server.address() as AddressInfo; // it listens on a port, not on a pipe
   process.send?.({ url: `http://127.0.0.1:${port}` });
 });
