@@ -15,7 +15,7 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.compi
 
 /** Files that are short and take long. A fresh clone knows no times and begins with the largest files, so these would end alone. */
 const longest =
-  /\/(simulation|quick-run|faults|large-answers|long-waits|rolling-restart|two-releases|poison)\.test\.ts$/;
+  /\/(simulation|quick-run|faults|large-answers|long-waits|rolling-restart|two-releases|poison|cells-change)\.test\.ts$/;
 
 /** Begins with the files that take longest, as far as they are known, so that all workers of a project end at about the same time. */
 class LongestFirst extends BaseSequencer {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Service, startService } from './service.ts';
 
 /** Each of them has another one of three cells. */
-const tenants = ['tenant-0', 'tenant-1', 'tenant-7'].map((name) => ({
+const allTenants = ['tenant-0', 'tenant-1', 'tenant-7'].map((name) => ({
   name,
   key: `sk-of-${name}-0123456789`,
 }));
@@ -13,6 +13,7 @@ const model = 'simulator';
 describe.skipIf(!hasServer).each([1, 3])(
   'a service over a cluster of three primaries with cells=%i, where there is a server',
   (cells) => {
+    const tenants = allTenants.slice(0, cells);
     let cluster: LocalCluster;
     let service: Service;
 
