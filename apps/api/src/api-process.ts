@@ -191,7 +191,7 @@ export class ApiProcess {
 
   /** The store's time for an accept, which needs the lease of this process and a synchronized clock. */
   #acceptingNow(clock: RedisClock): number {
-    if (!this.#hasStarted) {
+    if (!this.#hasStarted || !clock.isSynchronized) {
       throw new ServiceError('server_is_overloaded', 'The server cannot take requests at the moment.');
     }
     return clock.now();

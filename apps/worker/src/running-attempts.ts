@@ -37,7 +37,8 @@ export class RunningAttempts {
   readonly #running = new Map<string, Running>();
   readonly #options: RunningAttemptsOptions;
   #timer: NodeJS.Timeout | undefined;
-  #checking: Promise<void> | undefined;
+  /** The check under way in each cell. */
+  readonly #checking = new Map<Cell, Promise<void>>();
   readonly #interrupted = new AbortController();
   /** When each cell of the store last answered; absent while there is nothing to ask it about. */
   readonly #heardAt = new Map<Cell, number>();
@@ -52,16 +53,12 @@ export class RunningAttempts {
   }
 
   start(): void {
-    this.#timer = setInterval(() => {
-      this.#checking ??= this.#check().finally(() => {
-        this.#checking = undefined;
-      });
-    }, checkMs);
+    this.#timer = setInterval(() => this.#check(), checkMs);
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#checking;
+    await Promise.all(this.#checking.values());
   }
 
   get size(): number {
@@ -113,18 +110,25 @@ export class RunningAttempts {
       this.#releases.delete(responseId);
   }
 
-  async #check(): Promise<void> {
+  #check(): void {
     const held = Map.groupBy(this.#running.keys(), cellOf);
     const releases = Map.groupBy(this.#releases.keys(), cellOf);
     const cells = new Set([...held.keys(), ...releases.keys()]);
     for (const cell of this.#heardAt.keys()) if (!cells.has(cell)) this.#heardAt.delete(cell);
-    const checks = [...cells].map((cell) =>
-      this.#checkIn(cell, { running: held.get(cell) ?? [], released: releases.get(cell) ?? [] }),
-    );
-    await Promise.all(checks);
+    for (const cell of cells) {
+      // A cell that does not answer holds up no other.
+      if (this.#checking.has(cell)) continue;
+      const check = this.#checkIn(cell, {
+        running: held.get(cell) ?? [],
+        released: releases.get(cell) ?? [],
+      });
+      this.#checking.set(
+        cell,
+        check.finally(() => this.#checking.delete(cell)),
+      );
+    }
   }
 
-  /** A cell that does not answer holds up no other. */
   async #checkIn(
     cell: Cell,
     { running, released }: { running: readonly string[]; released: readonly string[] },

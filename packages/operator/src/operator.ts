@@ -102,10 +102,18 @@ export function makeOperator(options: OperatorOptions): Operator {
     index,
     start: () => {
       for (const each of pauses) each.start();
+      pauseEverywhere(options).catch((error: unknown) =>
+        logger.warn({ err: error }, 'paused queues not paused in every cell'),
+      );
     },
     async stop() {
       reports.overview.stop();
       await Promise.all([acts.stop(), index.stop(), ...pauses.map((each) => each.stop())]);
     },
   };
+}
+
+/** A cell that was added since knows nothing of what operators have paused. */
+async function pauseEverywhere({ queue, cells }: Pick<OperatorOptions, 'queue' | 'cells'>): Promise<void> {
+  if (cells.length > 1) for (const name of await queue.pausedNames()) await queue.pause(name);
 }

@@ -78,6 +78,13 @@ class Cells {
   }
 }
 
+/** The way to a cell that is away. */
+function away(): Connection {
+  return Object.assign(Object.create(redis.client) as Connection, {
+    eval: () => Promise.reject(new Error('Connection is closed.')),
+  });
+}
+
 /** As BullMQ takes jobs: in one step, as many as the limit allows. */
 const takeJobs = `
   local limit = tonumber(redis.call('HGET', KEYS[1], 'concurrency'))
@@ -126,19 +133,64 @@ describe('a limit that is divided over cells', () => {
   it('leaves a cell that does not answer what it has, and gives the rest', async () => {
     const cells = new Cells('away');
     await look(cells.divider('one', () => 9));
-    const away: Connection = Object.assign(Object.create(redis.client) as Connection, {
-      eval: () => Promise.reject(new Error('Connection is closed.')),
-    });
     await cells.wait('0', 50);
     await cells.take('0', 3);
     await look(
       cells.divider(
         'one',
         () => 9,
-        (cell) => (cell === 's' ? away : redis.client),
+        (cell) => (cell === 's' ? away() : redis.client),
       ),
     );
     expect(await cells.limits()).toEqual([6, 0, 3]);
+  });
+
+  it('is shared by the cells that are there when one never was', async () => {
+    const cells = new Cells('new');
+    await cells.wait('0', 50);
+    await look(
+      cells.divider(
+        'one',
+        () => 6,
+        (cell) => (cell === 's' ? away() : redis.client),
+      ),
+    );
+    expect((await cells.limits()).slice(0, 2)).toEqual([6, 0]);
+  });
+
+  it('is divided although another queue cannot lift its own in a cell that is away', async () => {
+    const cells = new Cells('lifts');
+    const [first, ...others] = cells.names.map((name) => ({
+      name,
+      connection: name === 's' ? away() : redis.client,
+      keyPrefix: cells.prefix(name),
+    }));
+    if (!first) throw new Error('there is no cell');
+    const limits = () =>
+      new Map<string, number | undefined>([
+        ['free', undefined],
+        [queue, 4],
+      ]);
+    const divider = new DividedLimits({
+      cells: [first, ...others],
+      limits,
+      process: 'one',
+      onError: () => undefined,
+    });
+    await look(divider);
+    expect((await cells.limits()).slice(0, 2)).toEqual([2, 2]);
+  });
+
+  it('is lifted again where a worker of other settings has set one', async () => {
+    const cells = new Cells('mixed');
+    const divider = cells.divider('one', () => undefined);
+    await look(divider);
+    await cells
+      .divider('other', () => 3)
+      .prepare({ name: 'E', connection: redis.client, keyPrefix: cells.prefix('E') });
+    expect((await cells.limits())[1]).toBe(0);
+    await look(divider, 12);
+    expect((await cells.limits())[1]).toBeUndefined();
   });
 
   it('of one goes to every cell in its turn, however much waits in another', async () => {

@@ -12,7 +12,7 @@ export interface RedisCell {
 
 /**
  * The names of the cells of a cluster, in the order in which they are taken. For 2, 3, 4, 6 and 8 primaries that share the slots evenly, the slots of
- * the first so many names, and of twice as many, are spread evenly over them; those of 0, 1, 2 leave one of three idle.
+ * the first so many names, and of twice as many, are spread evenly over them; the names 0, 1, 2 would leave one of three primaries idle.
  */
 const namesInCluster = Array.from('0Esh17t63lQ524gx');
 

@@ -83,6 +83,8 @@ describe.skipIf(!hasServer)('cells that come and go, where there is a server', (
       await rollOut(service, joining, load.reaches);
       expect(cellOf((await callerNow(service).create({ input: 'Hi' })).body.id)).toBe('0');
       expect((await callerNow(service).get(there.id)).status).toBe(200);
+      const continued = await callerNow(service).create({ input: 'And?', previous_response_id: there.id });
+      expect(cellOf(continued.body.id)).toBe(added);
       expect(await cellsOf(service)).toMatchObject([
         { cell: '0', state: 'open', may_go_at: null },
         { cell: added, state: 'draining', open: 0, waiting: 0, may_go_at: expect.stringMatching(/^\d{4}-/) },

@@ -137,7 +137,10 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
   const open = found.filter(({ isDraining }) => !isDraining).map(({ name }) => name);
   const known = new KnownCells({ connection: clients.commands, keyPrefix, found, settings, logger });
   const former = () => known.former;
-  const store = others.length === 0 ? first.store : role.unite(settings.keyPrefix, stores, { open, former });
+  const store =
+    others.length === 0
+      ? first.store
+      : role.unite(settings.keyPrefix, stores, { open, former, onUse: (cell) => known.use(cell) });
   return {
     clients,
     clock,

@@ -1,9 +1,23 @@
 import type { Settings } from '@sluice/config';
-import { FatalError, type Logger, type RedisCell, throttledWarning, untilRedisTakes } from '@sluice/runtime';
+import {
+  FatalError,
+  loggedError,
+  type Logger,
+  pause,
+  type RedisCell,
+  throttledWarning,
+  untilRedisTakes,
+} from '@sluice/runtime';
 import type { Redis } from 'ioredis';
 
-/** How often a process notes the cells that it has, in milliseconds. */
-const noteEveryMs = 60_000;
+/** How often a process with one cell notes it, in milliseconds, and one with several. */
+const noteEveryMs = { one: 60_000, several: 2_000 };
+
+/** How long a process may take to read the note of another one, in milliseconds. */
+const tellingMs = 1_000;
+
+/** Begins the note of a cell that takes no new responses, but for those that continue one of its own. */
+const usedMark = '~';
 
 /** A response may wait, run and be kept this much longer than the settings say, in milliseconds. */
 const slackMs = 3_600_000;
@@ -21,7 +35,7 @@ export interface KnownCellsOptions {
 /** A cell that takes new responses, or did. */
 export interface KnownCell {
   name: string;
-  /** When a process last had it as one that takes new responses, in milliseconds of the store's clock. */
+  /** When it last took a response or could have, in milliseconds of the store's clock. */
   openAt: number;
   /** Until when responses may live in it, if it takes none since. */
   goneAt: number;
@@ -38,6 +52,8 @@ export class KnownCells {
   /** The names of the cells that take new responses, one letter each. */
   readonly #open: string;
   #former: readonly (readonly string[])[] = [];
+  /** Cells that drain and have taken a response that continues one of their own, and when that was noted. */
+  readonly #used = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: KnownCellsOptions) {
@@ -53,15 +69,20 @@ export class KnownCells {
   }
 
   /**
-   * Notes the cells of this process, from now on each minute.
+   * Notes the cells of this process, again and again from now on. The first process with other cells waits until all others know of them, so that a
+   * request that is sent again to one of these finds what it has begun.
    *
    * @throws {FatalError} when the addresses lack a cell in which responses may live.
    */
   async start(signal: AbortSignal): Promise<void> {
     await untilRedisTakes(() => this.#mustHaveAll(), signal);
+    const isNews = await this.#isNews();
     await untilRedisTakes(() => this.#note(), signal);
+    if (isNews) await pause(noteEveryMs.several + tellingMs, signal);
     const { warn } = throttledWarning(this.#options.logger, 'cells not noted');
-    this.#timer ??= setInterval(() => void this.#note().catch(warn), noteEveryMs);
+    const { one, several } = noteEveryMs;
+    const everyMs = this.#options.found.length === 1 ? one : several;
+    this.#timer ??= setInterval(() => void this.#note().catch(warn), everyMs);
   }
 
   /** Safe to call twice, or before `start`. */
@@ -70,11 +91,27 @@ export class KnownCells {
     this.#timer = undefined;
   }
 
+  /** A cell that drains takes a response that continues one of its own: it stays needed for as long as that may be there. */
+  use(cell: string): void {
+    const noted = this.#used.get(cell) ?? Number.NEGATIVE_INFINITY;
+    if (performance.now() - noted < noteEveryMs.one) return;
+    this.#used.set(cell, performance.now());
+    const { connection, logger } = this.#options;
+    const note = async () => {
+      const [seconds] = await connection.time();
+      await connection.hset(this.#key, `${usedMark}${cell}`, String(Number(seconds) * 1_000));
+    };
+    note().catch((error: unknown) => {
+      this.#used.delete(cell);
+      logger.warn({ cell, err: loggedError(error) }, 'use of a draining cell not noted');
+    });
+  }
+
   /** The cells in which responses may be, by the notes. */
   async read(): Promise<KnownCell[]> {
     const { sets } = await this.#sets();
     const latest = new Map<string, number>();
-    for (const { open, at } of sets)
+    for (const { names: open, at } of sets)
       for (const name of open) latest.set(name, Math.max(at, latest.get(name) ?? 0));
     const longestMs = longestLifeMs(this.#options.settings);
     return [...latest].map(([name, openAt]) => ({ name, openAt, goneAt: openAt + longestMs }));
@@ -82,34 +119,45 @@ export class KnownCells {
 
   /** Says that a cell is gone, with all that was in it. False when no cell of the name is known. */
   async forget(name: string): Promise<boolean> {
-    const { sets } = await this.#sets();
-    const having = sets.filter(({ open }) => open.includes(name));
-    if (having.length === 0) return false;
     const { connection } = this.#options;
-    for (const { open, at } of having) {
-      const others = open.filter((each) => each !== name).join('');
-      if (others !== '') await connection.hset(this.#key, others, String(at));
-      await connection.hdel(this.#key, open.join(''));
+    const { sets } = await this.#sets();
+    const having = sets.filter(({ names }) => names.includes(name));
+    for (const { field, names, isOpen, at } of having) {
+      const others = names.filter((each) => each !== name).join('');
+      const known = sets.find((each) => each.field === others)?.at ?? 0;
+      if (isOpen && others !== '') await connection.hset(this.#key, others, String(Math.max(at, known)));
+      await connection.hdel(this.#key, field);
     }
-    return true;
+    return having.length > 0;
   }
 
-  async #sets(): Promise<{ sets: { open: string[]; at: number }[]; now: number }> {
+  /** The notes: sets of cells that took new responses together, and cells that took some while they drained. */
+  async #sets(): Promise<{ sets: Note[]; now: number }> {
     const { connection } = this.#options;
     const [noted, [seconds]] = await Promise.all([connection.hgetall(this.#key), connection.time()]);
-    const sets = Object.entries(noted).map(([open, at]) => ({ open: Array.from(open), at: Number(at) }));
+    const sets = Object.entries(noted).map(([field, at]): Note => {
+      const isOpen = !field.startsWith(usedMark);
+      return { field, isOpen, names: Array.from(isOpen ? field : field.slice(1)), at: Number(at) };
+    });
     return { sets, now: Number(seconds) * 1_000 };
+  }
+
+  /** Whether other sets of cells are noted, and not yet that of this process. */
+  async #isNews(): Promise<boolean> {
+    const { sets, now } = await this.#sets();
+    const recent = sets.filter(({ isOpen, at }) => isOpen && now - at < noteEveryMs.one * 2);
+    return recent.length > 0 && !recent.some(({ field }) => field === this.#open);
   }
 
   async #note(): Promise<void> {
     const { connection, settings } = this.#options;
     const { sets, now } = await this.#sets();
     const longestMs = longestLifeMs(settings);
-    const gone = sets.filter(({ at }) => now - at > longestMs).map(({ open }) => open.join(''));
+    const gone = sets.filter(({ at }) => now - at > longestMs).map(({ field }) => field);
     const askedForMs = settings.retention.idempotencySeconds * 1_000;
     this.#former = sets
-      .filter(({ open, at }) => now - at <= askedForMs && open.join('') !== this.#open)
-      .map(({ open }) => open);
+      .filter(({ field, isOpen, at }) => isOpen && now - at <= askedForMs && field !== this.#open)
+      .map(({ names }) => names);
     if (gone.length > 0) await connection.hdel(this.#key, ...gone);
     await connection.hset(this.#key, this.#open, String(now));
   }
@@ -127,6 +175,16 @@ export class KnownCells {
       { exitCode: 2 },
     );
   }
+}
+
+/** What is noted of some cells. */
+interface Note {
+  field: string;
+  names: string[];
+  /** Whether they took new responses. */
+  isOpen: boolean;
+  /** In milliseconds of the store's clock. */
+  at: number;
 }
 
 /** How long after its acceptance a response may be there. */

@@ -59,7 +59,8 @@ function spread(cells: readonly RedisCell[], found: readonly CheckedCell[]): Fin
     (at) => found[at]?.runId,
   );
   const shared = [...byServer.values()].find((ofServer) => ofServer.length > 1);
-  if (!shared) return good(subject, `${cells.length} cells at servers of their own`);
+  const there = found.filter(({ runId }) => runId !== undefined).length;
+  if (!shared) return good(subject, `${there} of ${cells.length} cells answer, at servers of their own`);
   const names = shared.map((at) => cells[at]?.name).join(', ');
   return warn(subject, `cells ${names} are at one server, which has to carry all of them`);
 }

@@ -6,6 +6,7 @@ import {
   parseRedisCells,
   requireRedis,
   usedMemoryOf,
+  waitForRedis,
   writerClient,
 } from '@sluice/runtime';
 import { Tenants } from '@sluice/tenants';
@@ -18,6 +19,9 @@ export interface OpenTenants {
 
 /** How long a change may take to reach the disk, by default: a log is usually written each second. */
 const onDiskWithinMs = 1500;
+
+/** How long cells beside the first one have for their connection, in milliseconds. */
+const cellsWithinMs = 2_000;
 
 /** @throws {FatalError} that says what to change, when Redis cannot be used. */
 export async function openTenants(settings: Settings & { redisUrl: string }): Promise<OpenTenants> {
@@ -41,6 +45,8 @@ export async function openTenants(settings: Settings & { redisUrl: string }): Pr
     await close();
     throw error;
   }
+  const soon = AbortSignal.timeout(cellsWithinMs);
+  await Promise.all(cells.map(({ commands }) => waitForRedis(commands, soon).catch(() => undefined)));
   const store = responseStores(keyPrefix, new Map(cells.map((cell) => [cell.name, cell.store])));
   const isSafe = async () => {
     if (durability !== 'local') {

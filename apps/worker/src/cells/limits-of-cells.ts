@@ -53,7 +53,7 @@ export function limitsOfCells({ settings, cells, workerId, logger }: LimitsOfCel
   return {
     set: async () => {
       const [isFirst] = await Promise.allSettled(cells.map(({ name }) => prepare(name)));
-      // A cell that is away is prepared before its jobs are taken.
+      // A cell that is away now is prepared before its first job is taken.
       if (isFirst?.status === 'rejected') throw isFirst.reason;
       await divided.look();
     },

@@ -28,6 +28,7 @@ export interface SlotSharesOptions {
 export class SlotShares {
   readonly #options: SlotSharesOptions;
   readonly #smoothed = new Map<string, number>();
+  readonly #begun = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
 
@@ -35,17 +36,27 @@ export class SlotShares {
     this.#options = options;
   }
 
-  /** Divides them evenly at first. With one cell there is nothing to divide. */
+  /** With one cell there is nothing to divide. */
   start(): void {
-    const { cells, names, slots } = this.#options;
+    const { cells, names } = this.#options;
     if (cells.length === 1 || this.#timer) return;
-    for (const name of names())
+    this.begin(names());
+    this.#timer = setInterval(() => void this.look(), shareEveryMs);
+    void this.look();
+  }
+
+  /** Divides the slots of queues evenly whose jobs are not taken yet. */
+  begin(names: readonly string[]): void {
+    const { cells } = this.#options;
+    if (cells.length === 1) return;
+    for (const name of names) {
+      if (this.#begun.has(name)) continue;
+      this.#begun.add(name);
       this.#share(
         name,
         cells.map(() => 0),
       );
-    this.#timer = setInterval(() => void this.look(), shareEveryMs);
-    if (slots > 0) void this.look();
+    }
   }
 
   async stop(): Promise<void> {
@@ -87,7 +98,13 @@ export class SlotShares {
   #share(name: string, weights: readonly number[]): void {
     const { cells, slots } = this.#options;
     const least = cells[0]?.consumer.leastSlots ?? 1;
-    for (const [at, share] of divide(slots, weights, least).entries())
-      cells[at]?.consumer.setSlots(name, Math.max(share, least));
+    const shares = divide(slots, weights, least).map((share) => Math.max(share, least));
+    // What runs beyond the share of its cell goes on, and another cell has less until it has ended.
+    const taken = cells.map(({ consumer }, at) => Math.max(shares[at] ?? 0, consumer.inHand(name)));
+    const all = taken.reduce((sum, each) => sum + each, 0);
+    for (const [at, { consumer }] of cells.entries()) {
+      const left = slots - (all - (taken[at] ?? 0));
+      consumer.setSlots(name, Math.max(least, Math.min(shares[at] ?? 0, left)));
+    }
   }
 }

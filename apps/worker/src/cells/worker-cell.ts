@@ -42,13 +42,12 @@ export class WorkerCell {
     const { cell, limits, logger } = this.#options;
     const { signal } = this.#stopping;
     const prepared = untilRedisTakes(() => limits.prepare(cell.name), signal);
-    prepared.then(
-      () => this.#begin(),
-      (error: unknown) => {
+    prepared
+      .then(() => this.#begin())
+      .catch((error: unknown) => {
         if (!signal.aborted)
           logger.error({ cell: cell.name, err: loggedError(error) }, 'no jobs are taken in a cell');
-      },
-    );
+      });
   }
 
   #begin(): void {

@@ -45,8 +45,8 @@ export class WorkerCells implements Pick<QueueConsumer, 'serve' | 'taken' | 'inH
 
   serve(names: readonly string[]): void {
     this.#names = names;
+    this.#shares.begin(names);
     for (const consumer of this.#consumers) consumer.serve(names);
-    if (this.#cells.length > 1) void this.#shares.look();
   }
 
   /** Whether jobs are taken in some cell: one that is away keeps nobody from those of the others. */

@@ -51,10 +51,10 @@ export class RowHealer {
 
   /** Rejects while no cell of the store answers; the next round finds the rest. */
   async round(): Promise<void> {
-    const rows = Map.groupBy(this.#rowsOfRound(), ({ subject }) => cellOf(responseOfSubject(subject)));
-    const rounds = await Promise.allSettled(
-      this.#store.keys.cells.map((cell) => this.#roundIn(cell, rows.get(cell) ?? [])),
-    );
+    const { cells } = this.#store.keys;
+    const cellIn = (id: string) => (cells.includes(cellOf(id)) ? cellOf(id) : cells[0]);
+    const rows = Map.groupBy(this.#rowsOfRound(), ({ subject }) => cellIn(responseOfSubject(subject)));
+    const rounds = await Promise.allSettled(cells.map((cell) => this.#roundIn(cell, rows.get(cell) ?? [])));
     const [away] = rounds;
     if (away?.status === 'rejected' && rounds.every(({ status }) => status === 'rejected')) throw away.reason;
     this.#suspects = this.#gone;

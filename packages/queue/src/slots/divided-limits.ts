@@ -9,6 +9,9 @@ const divideEveryMs = 1_000;
 /** How long the right to divide stands without a renewal, in milliseconds. */
 const leaseMs = 5_000;
 
+/** After so many looks, limits are lifted once more where there is none. */
+const liftAgainAfter = 10;
+
 /** The weight of the last look in the smoothed demand. */
 const smoothing = 0.5;
 
@@ -69,6 +72,7 @@ export class DividedLimits {
   readonly #owed = new Map<string, number>();
   readonly #lifted = new Set<string>();
   #epoch = 0;
+  #looks = 0;
   /** The highest epoch that was met in a cell. */
   #met = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -108,10 +112,15 @@ export class DividedLimits {
 
   async #look(): Promise<void> {
     if (!(await this.#leads())) return;
+    // A worker of other settings may have limited what has no limit any more.
+    if ((this.#looks += 1) % liftAgainAfter === 0) this.#lifted.clear();
+    const faults: unknown[] = [];
     for (const [queue, limit] of this.#options.limits()) {
-      if (limit === undefined) await this.#lift(queue);
-      else await this.#divide(queue, limit);
+      const change = limit === undefined ? this.#lift(queue) : this.#divide(queue, limit);
+      // What goes wrong with one queue keeps no other from its limit.
+      await change.catch((error: unknown) => faults.push(error));
     }
+    if (faults.length > 0) throw faults[0];
   }
 
   async #leads(): Promise<boolean> {
@@ -126,7 +135,7 @@ export class DividedLimits {
 
   async #divide(queue: string, limit: number): Promise<void> {
     this.#lifted.delete(queue);
-    const { places, away } = await this.#read(queue, limit);
+    const { places, away } = await this.#read(queue);
     this.#setShares(queue, places, Math.max(0, limit - away));
     // A cell runs less before another one is granted more. What runs beyond its share goes on, and stays granted until it ends.
     for (const place of places) {
@@ -149,8 +158,8 @@ export class DividedLimits {
       if (granted !== before) await this.#limit(queue, cell, granted);
   }
 
-  /** Reads what each cell has and needs. `away`: what cells have that do not answer. */
-  async #read(queue: string, limit: number): Promise<{ places: Place[]; away: number }> {
+  /** Reads what each cell has and needs. `away`: what the cells have that do not answer. */
+  async #read(queue: string): Promise<{ places: Place[]; away: number }> {
     const { cells } = this.#options;
     const [{ connection, keyPrefix }] = cells;
     const noted = await connection.hgetall(grantsKey(keyPrefix, queue));
@@ -159,11 +168,12 @@ export class DividedLimits {
     const read = await Promise.allSettled(
       cells.map((cell) => this.#readPlace(cell, queue, noted[cell.name])),
     );
-    // Of a cell that does not answer, and that nothing is known of, nobody knows how much it runs.
+    const places = read.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+    // A silent cell without a note was granted nothing.
     const away = cells
       .filter((_cell, at) => read[at]?.status === 'rejected')
-      .reduce((sum, { name }) => sum + Number(noted[name] ?? limit), 0);
-    return { places: read.flatMap((each) => (each.status === 'fulfilled' ? each.value : [])), away };
+      .reduce((sum, { name }) => sum + Number(noted[name] ?? 0), 0);
+    return { places, away };
   }
 
   async #readPlace(cell: LimitedCell, queue: string, noted: string | undefined): Promise<Place> {
@@ -239,9 +249,10 @@ export class DividedLimits {
   async #lift(queue: string): Promise<void> {
     if (this.#lifted.has(queue)) return;
     const { cells } = this.#options;
-    for (const cell of cells) await this.#limit(queue, cell, '');
+    const lifts = await Promise.allSettled(cells.map((cell) => this.#limit(queue, cell, '')));
     await cells[0].connection.del(grantsKey(cells[0].keyPrefix, queue));
-    this.#lifted.add(queue);
+    // A cell that is away has its limit until it is back.
+    if (lifts.every(({ status }) => status === 'fulfilled')) this.#lifted.add(queue);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { TenantUseNow } from '@sluice/contract/admin';
 
-/** Adds up what tenants use in several cells. Each list has the tenants in the same order. Of what is not limited nobody counts anything, in any cell. */
+/** Adds up what tenants use in several cells. Each list has the tenants in the same order. What is not limited is counted in no cell. */
 export function addUpUse(cells: readonly TenantUseNow[][]): TenantUseNow[] {
   const [first = [], ...others] = cells;
   return first.map((use, at) => others.reduce((sum, cell) => addUse(sum, cell[at] ?? sum), use));

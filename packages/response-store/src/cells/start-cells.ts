@@ -19,7 +19,10 @@ export async function untilCellsStart(
   await Promise.race([all, first]);
   const over = new AbortController();
   const isSoon = pause(soonMs, undefined, { signal: over.signal }).catch(() => undefined);
-  await Promise.race([all, isSoon]);
-  isLate = true;
-  over.abort();
+  try {
+    await Promise.race([all, isSoon]);
+  } finally {
+    isLate = true;
+    over.abort();
+  }
 }

@@ -18,6 +18,8 @@ export interface CellsInUse {
   open: readonly Cell[];
   /** The sets of cells that took new responses before, as long as what they took may be asked for. */
   former: () => readonly (readonly Cell[])[];
+  /** Told of a cell that drains and is to take a response that continues one of its own. */
+  onUse: (cell: Cell) => void;
 }
 
 /** The store of each cell, the first one first. */
@@ -85,7 +87,9 @@ export function callerStores(
         before || idempotencyKey === undefined
           ? before
           : await formerCellOf(idempotencyKey, { tenant, stores, cells });
-      return (known ?? inCell(common.keys.home(tenant))).newId(tenant, randomBytes);
+      const id = await (known ?? inCell(common.keys.home(tenant))).newId(tenant, randomBytes);
+      if (!cells.open.includes(cellOf(id))) cells.onUse(cellOf(id));
+      return id;
     },
     knowsKey: (tenant, idempotencyKey) => inCell(common.keys.home(tenant)).knowsKey(tenant, idempotencyKey),
     accept: (accepting) => of(accepting.id).accept(accepting),

@@ -92,8 +92,16 @@ export async function listInCell(
 export function mergeLists(lists: readonly ListedResponses[], limit: number): ListedResponses {
   const page = new Page(limit);
   const all = lists.flatMap(({ responses }) => responses).toSorted(newerFirst);
-  for (const each of all) if (!page.add(each)) return page;
-  page.hasMore = lists.some(({ hasMore }) => hasMore);
+  // Behind the last one that a list has told of come others of that list, which nobody has seen.
+  const ends = new Set(
+    lists.flatMap(({ responses, hasMore }) => (hasMore ? (responses.at(-1)?.id ?? []) : [])),
+  );
+  for (const each of all) {
+    if (!page.add(each)) return page;
+    if (!ends.has(each.id)) continue;
+    page.hasMore = true;
+    return page;
+  }
   return page;
 }
 

@@ -85,7 +85,7 @@ export function redisKeys(
     inCell,
     of: (responseId) => {
       const cell = cellOf(responseId);
-      // Nobody has a response of a cell that is not configured. Its keys may be anywhere in a cluster, so they are not asked for.
+      // A cell that is not configured is asked for nothing: in a cluster its keys may be anywhere. The first one does not have them.
       return inCell(cells.includes(cell) ? cell : (cells[0] ?? defaultCell));
     },
     home: (tenant) => homeCell(tenant, open),

@@ -24,7 +24,7 @@ export async function tellCalls(
   { process, calls }: { process: string; calls: ReadonlyMap<string, number> },
 ): Promise<Map<string, number>> {
   const reply = await tellCallsScript(redis, {
-    keys: { server_calls: keys.inCell(defaultCell).serverCalls },
+    keys: { server_calls: keys.inCell(keys.cells[0] ?? defaultCell).serverCalls },
     args: { process, calls: JSON.stringify([...calls]), lapse_ms: callsLapseMs },
   });
   const sums = new Map<string, number>();

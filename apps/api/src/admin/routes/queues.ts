@@ -2,6 +2,7 @@ import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import type { ResponseQueues } from '@sluice/queue';
+import { defaultCell } from '@sluice/response-store';
 import type { FastifyInstance } from 'fastify';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
@@ -21,7 +22,7 @@ export async function registerQueues(app: FastifyInstance, queue: ResponseQueues
         new BullMQAdapter(each, {
           readOnlyMode: true,
           allowRetries: false,
-          displayName: decodeURIComponent(each.name),
+          ...namesOf(each),
         }),
     ),
     serverAdapter: adapter,
@@ -36,6 +37,17 @@ export async function registerQueues(app: FastifyInstance, queue: ResponseQueues
     await scope.register(adapter.registerPlugin(), { prefix: queuesPath });
   });
 }
+
+/** How a queue is shown. Those of further cells have another prefix, because bull-board tells queues apart by their names. */
+function namesOf({ name, opts }: DashboardQueue): { displayName: string; prefix?: string } {
+  const displayName = decodeURIComponent(name);
+  const cell = /\{(\w)\}/.exec(opts.prefix ?? '')?.[1] ?? defaultCell;
+  return cell === defaultCell
+    ? { displayName }
+    : { displayName: `${displayName} (cell ${cell})`, prefix: `${cell}:` };
+}
+
+type DashboardQueue = ReturnType<ResponseQueues['forDashboard']>[number];
 
 /** bull-board's page loads a font from elsewhere. The policy of the listener forbids that, so every load was an error. */
 const foreignLink = /<link\b[^>]*\bhref="https:\/\/[^>]*>/g;
