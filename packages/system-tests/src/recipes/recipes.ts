@@ -104,12 +104,18 @@ export const recipes: readonly Recipe[] = [
     inWords: [
       {
         file: `${store}/caller-store.ts`,
-        find: '  /** An id for a new response of a tenant',
+        find: '  /** Whether an Idempotency-Key of a tenant stands',
         replace: `  madeUp(responseId: string): Promise<boolean> {
     return madeUp(this.access, responseId);
   }
 
-  /** An id for a new response of a tenant`,
+  /** Whether an Idempotency-Key of a tenant stands`,
+      },
+      {
+        file: `${store}/cells/stores-of-cells.ts`,
+        find: '    noteJob: (id, jobs) => of(id).noteJob(id, jobs),',
+        replace:
+          '    noteJob: (id, jobs) => of(id).noteJob(id, jobs),\n    madeUp: (id) => of(id).madeUp(id),',
       },
       {
         file: `${store}/caller-store.ts`,
