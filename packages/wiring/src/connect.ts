@@ -87,36 +87,13 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
     queue.letInAll(letIn);
   };
   const { letInAll = intoQueue } = options;
-  const stores = new Map<Cell, Store>();
   const found = parseRedisCells(settings.redisUrl);
-  const wireCell = ({ name, url, isDraining }: RedisCell): WiredCell<Clients, Stores> => {
-    const given = stores.size === 0 ? options.clients : undefined;
-    const clients = given ?? role.clients(url, settings, { logger });
-    const clock = new RedisClock({ client: clients.commands, logger });
-    const common = {
-      keyPrefix: settings.keyPrefix,
-      cells: [name],
-      retention: settings.retention,
-      onLetIn: letInAll,
-      outbox: outboxWriting(settings),
-      onQueuedEnd: (ended: Parameters<typeof queuedEndFact>[0]) =>
-        telemetry.emit('response.ended', queuedEndFact(ended)),
-    };
-    const store = role.store({ settings, url, cellCount: found.length, clients, clock, common });
-    stores.set(name, store);
-    const { prefix: keyPrefix } = store.keys.inCell(name);
-    const ofCell = new ResponseQueue({
-      connection: clients.commands,
-      keyPrefix,
-      names: role.hasQueues ? queueNames(settings) : [],
-      onError: onQueueError,
-      onLetInFailed: throttledWarning(logger, 'response not let into its queue').warn,
-    });
-    return { name, url, isDraining, clients, clock, store, keyPrefix, queue: ofCell };
-  };
-  const [first, ...others] = found.map(wireCell);
+  const connecting = { settings, role, logger, onQueueError, telemetry, letInAll, cellCount: found.length };
+  const [first, ...others] = found.map((cell, at) =>
+    connectCell(cell, { ...connecting, clients: at === 0 ? options.clients : undefined }),
+  );
   if (!first) throw new RangeError('REDIS_URL has no address');
-  const cells: Wired<Clients, Stores>['cells'] = [first, ...others];
+  const cells = [first, ...others] as const;
   const byName = new Map(cells.map((cell) => [cell.name, cell]));
   const find = (responseId: string) => byName.get(cellOf(responseId)) ?? first;
   const queue: ResponseQueues =
@@ -140,7 +117,11 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
   const store =
     others.length === 0
       ? first.store
-      : role.unite(settings.keyPrefix, stores, { open, former, onUse: (cell) => known.use(cell) });
+      : role.unite(settings.keyPrefix, new Map(cells.map((cell) => [cell.name, cell.store])), {
+          open,
+          former,
+          onUse: (cell) => known.use(cell),
+        });
   return {
     clients,
     clock,
@@ -154,6 +135,52 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
     letInAll,
     journal,
   };
+}
+
+interface CellConnecting<Clients extends { commands: Redis }, Store extends ResponseStore, Stores>
+  extends Pick<ConnectOptions<Clients>, 'logger' | 'onQueueError' | 'clients'> {
+  settings: ConnectedSettings;
+  role: Role<Clients, Store, Stores>;
+  telemetry: Telemetry;
+  letInAll: (letIn: readonly LetIn[]) => void;
+  /** How many cells there are. */
+  cellCount: number;
+}
+
+/** Connects a process to one cell. */
+function connectCell<Clients extends { commands: Redis }, Store extends ResponseStore, Stores>(
+  { name, url, isDraining }: RedisCell,
+  {
+    settings,
+    role,
+    logger,
+    onQueueError,
+    telemetry,
+    letInAll,
+    ...given
+  }: CellConnecting<Clients, Store, Stores>,
+): WiredCell<Clients, Store> {
+  const clients = given.clients ?? role.clients(url, settings, { logger });
+  const clock = new RedisClock({ client: clients.commands, logger });
+  const common = {
+    keyPrefix: settings.keyPrefix,
+    cells: [name],
+    retention: settings.retention,
+    onLetIn: letInAll,
+    outbox: outboxWriting(settings),
+    onQueuedEnd: (ended: Parameters<typeof queuedEndFact>[0]) =>
+      telemetry.emit('response.ended', queuedEndFact(ended)),
+  };
+  const store = role.store({ settings, url, cellCount: given.cellCount, clients, clock, common });
+  const { prefix: keyPrefix } = store.keys.inCell(name);
+  const queue = new ResponseQueue({
+    connection: clients.commands,
+    keyPrefix,
+    names: role.hasQueues ? queueNames(settings) : [],
+    onError: onQueueError,
+    onLetInFailed: throttledWarning(logger, 'response not let into its queue').warn,
+  });
+  return { name, url, isDraining, clients, clock, store, keyPrefix, queue };
 }
 
 /**
