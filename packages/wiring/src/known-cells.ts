@@ -76,8 +76,11 @@ export class KnownCells {
    */
   async start(signal: AbortSignal): Promise<void> {
     await untilRedisTakes(() => this.#mustHaveAll(), signal);
-    const isNews = await this.#isNews();
-    await untilRedisTakes(() => this.#note(), signal);
+    let isNews = false;
+    await untilRedisTakes(async () => {
+      isNews = (await this.#isNews()) || isNews;
+      await this.#note();
+    }, signal);
     if (isNews) await pause(noteEveryMs.several + tellingMs, signal);
     const { warn } = throttledWarning(this.#options.logger, 'cells not noted');
     const { one, several } = noteEveryMs;
