@@ -5,6 +5,7 @@ import {
   commandClient,
   createLogger,
   FatalError,
+  parseRedisCells,
   requireRedis,
   runProcess,
 } from '@sluice/runtime';
@@ -37,7 +38,9 @@ export async function start(argv: readonly string[]): Promise<void> {
         redisUrl: settings.redisUrl,
         path: process.env.PATH,
       });
-      if (store.kind === 'external') await tryRedis(store.url, logger, signal);
+      // The processes wait for the other cells themselves, and begin without them.
+      const [first] = parseRedisCells(store.url);
+      if (store.kind === 'external' && first) await tryRedis(first.url, logger, signal);
       const actionToken = await developmentActionToken(settings);
       children = new ChildProcesses({
         argv: flagsForRoles(argv),

@@ -292,6 +292,15 @@ describe('start, on the Redis that REDIS_URL names', () => {
     expect((await client.keys(`${prefix}:*`)).join('\n')).toContain(body.id);
   });
 
+  it('runs over several cells', async () => {
+    await using place = await newPlaceAtRedis();
+    const { url } = place.redis;
+    const service = place.run({ command: 'start', env: { REDIS_URL: `${url} ${url}?cell=E` } });
+    const banner = await bannerOf(service);
+    const { status, body } = await callerOf(banner.url, banner.key).create({ input: 'Hi' });
+    expect([status, body.status]).toEqual([200, 'completed']);
+  });
+
   it('takes its development key beside a stored one until that is revoked, and shows a curl that works', async () => {
     const { text, url } = banner;
     expect((await curlOf(text)).status).toBe('completed');
