@@ -19,7 +19,7 @@ export function operatorOf(api: TestApi, replaced: Partial<OperatorOptions> = {}
     {
       ...api,
       memory: { used: { usedBytes: 1, limitBytes: 100 }, usedPercent: 1 },
-      redis: { facts: undefined },
+      redis: { facts: undefined, away: [] },
       tenants: new Tenants({
         ...{ settings, live: api.live, connection: api.commands, keyPrefix: api.keyPrefix, store: api.store },
         redisBytes: () => 100,

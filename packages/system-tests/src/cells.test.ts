@@ -146,6 +146,9 @@ describe.skipIf(!hasServer)('a service over three primaries, where there is a se
     for (const url of [...service().apiUrls, ...service().workers.map(({ healthUrl }) => healthUrl)])
       expect((await fetch(`${url}/readyz`)).status).toBe(200);
 
+    const overview = await fetch(`${service().adminUrls[0]}/admin/v1/overview`);
+    expect(await overview.json()).toMatchObject({ redis: { cells_away: [lost] } });
+
     stores[cells.indexOf(lost)] = await startStore({ port: store.port, directory: store.directory });
     for (const [nth, { id }] of running.entries()) {
       const ended = await eventually(async () => {

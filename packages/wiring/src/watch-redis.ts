@@ -11,9 +11,9 @@ export function watchRedis(
   _settings: ConnectedSettings,
   { logger, ...options }: { logger: Logger; durability?: Settings['durability'] },
 ): RedisWatches {
-  const watches = cells.map(({ name, url, clients, store }) => {
+  const watches = cells.map(({ name, url, clients, store }): WatchedCell => {
     const { commands, ...others } = clients;
-    return new RedisWatch({
+    const watch = new RedisWatch({
       ...options,
       url,
       commands,
@@ -21,17 +21,23 @@ export function watchRedis(
       probeKey: store.keys.inCell(name).probe,
       logger,
     });
+    return { name, watch };
   });
   return new RedisWatches(watches, logger);
 }
 
+interface WatchedCell {
+  name: string;
+  watch: RedisWatch;
+}
+
 /** Whether the Redis of a process is there, in its cells: see `RedisWatch`. */
 export class RedisWatches implements Pick<RedisWatch, keyof RedisWatch> {
-  readonly #watches: readonly RedisWatch[];
+  readonly #cells: readonly WatchedCell[];
   readonly #logger: Logger;
 
-  constructor(watches: readonly RedisWatch[], logger: Logger) {
-    this.#watches = watches;
+  constructor(cells: readonly WatchedCell[], logger: Logger) {
+    this.#cells = cells;
     this.#logger = logger;
   }
 
@@ -66,8 +72,17 @@ export class RedisWatches implements Pick<RedisWatch, keyof RedisWatch> {
     return this.#watches.flatMap(({ problems }) => problems);
   }
 
+  /** The cells that are not well. */
+  get away(): string[] {
+    return this.#cells.filter(({ watch }) => !watch.isWell).map(({ name }) => name);
+  }
+
   /** Those of the first cell. */
   get facts(): RedisWatch['facts'] {
     return this.#watches[0]?.facts;
+  }
+
+  get #watches(): RedisWatch[] {
+    return this.#cells.map(({ watch }) => watch);
   }
 }

@@ -140,6 +140,8 @@ export const redisOverviewSchema = z.object({
   refuses_at_percent: z.number(),
   version: z.string(),
   is_persistent: z.boolean(),
+  /** Cells whose Redis does not answer or takes no writes; absent when there are none. */
+  cells_away: z.array(z.string()).optional(),
 });
 
 /** The page that an operator sees first. Sums are of the last hour. */

@@ -73,6 +73,7 @@ export class OverviewReader {
       version: facts?.version ?? 'unknown',
       is_persistent:
         facts !== undefined && (facts.isEmbedded || facts.appendOnly === true || (facts.save ?? '') !== ''),
+      ...(redis.away.length > 0 && { cells_away: [...redis.away] }),
     };
   }
 }

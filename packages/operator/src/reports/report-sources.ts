@@ -19,7 +19,8 @@ export interface ReportSources {
   processes: () => Promise<AnnouncedProcess[]>;
   lostProcesses: () => Promise<AnnouncedProcess[]>;
   memory: Pick<RedisMemory, 'used' | 'usedPercent'>;
-  redis: Pick<RedisWatch, 'facts'>;
+  /** `away`: cells whose Redis is not well. */
+  redis: Pick<RedisWatch, 'facts'> & { away: readonly string[] };
   /** The store's clock, in milliseconds. */
   now: () => number;
   logger: Logger;

@@ -57,6 +57,15 @@ describe('problemsOf', () => {
     expect(told(overview())).toEqual([]);
   });
 
+  it('tells which cells of the store are away', () => {
+    const { redis } = overview();
+    const problems = (...away: string[]) => problemsOf(overview({ redis: { ...redis, cells_away: away } }));
+    expect(problems('E')).toMatchObject([{ tone: 'bad', text: expect.stringContaining('in cell E') }]);
+    expect(problems('E', 's')).toMatchObject([
+      { tone: 'bad', text: expect.stringContaining('in cells E, s') },
+    ]);
+  });
+
   it('tells that no worker runs, once, however many queues wait for it', () => {
     const queues = [{ ...queue, slots: 0, waiting: 3, oldest_wait_ms: 900 }];
     expect(told(overview({ processes: [], queues }))).toEqual(['bad no-worker /workers']);

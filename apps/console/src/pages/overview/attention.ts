@@ -46,6 +46,7 @@ export function isSilent({ seen_at }: Pick<ProcessOverview, 'seen_at'>, at: numb
 /** The present problems, the worst first; none when all is well. */
 export function problemsOf(overview: Overview): Problem[] {
   const found = [
+    ...cellProblems(overview),
     ...redisProblems(overview),
     ...(hasStatistics(overview) ? workerProblems(overview) : []),
     ...lostProblems(overview),
@@ -56,10 +57,19 @@ export function problemsOf(overview: Overview): Problem[] {
   return [...found.filter(({ tone }) => tone === 'bad'), ...found.filter(({ tone }) => tone === 'warn')];
 }
 
+const lookAtRedis: Problem['look'] = { word: 'See Redis', to: '/', hash: 'redis' };
+
+function cellProblems({ redis: { cells_away: away = [] } }: Overview): Problem[] {
+  if (away.length === 0) return [];
+  const cells = away.length === 1 ? `cell ${away[0]}` : `cells ${away.join(', ')}`;
+  const text = `Redis does not answer in ${cells}, so tenants there are refused.`;
+  return [{ key: 'cells', tone: 'bad', text, look: lookAtRedis }];
+}
+
 function redisProblems({ redis }: Overview): Problem[] {
   const { used_percent: used, refuses_at_percent: mark } = redis;
   if (used === null || used < mark - nearRedisLimit) return [];
-  const look: Problem['look'] = { word: 'See Redis', to: '/', hash: 'redis' };
+  const look = lookAtRedis;
   const share = formatShare(used / 100);
   const text =
     used >= mark
