@@ -293,11 +293,10 @@ describe('start, on the Redis that REDIS_URL names', () => {
   });
 
   it('runs over several cells', async () => {
-    await using place = await newPlaceAtRedis();
-    const { url } = place.redis;
-    const service = place.run({ command: 'start', env: { REDIS_URL: `${url} ${url}?cell=E` } });
-    const banner = await bannerOf(service);
-    const { status, body } = await callerOf(banner.url, banner.key).create({ input: 'Hi' });
+    await using other = await newPlaceAtRedis();
+    const { url } = other.redis;
+    const shown = await bannerOf(other.run({ command: 'start', env: { REDIS_URL: `${url} ${url}?cell=E` } }));
+    const { status, body } = await callerOf(shown.url, shown.key).create({ input: 'Hi' });
     expect([status, body.status]).toEqual([200, 'completed']);
   });
 
