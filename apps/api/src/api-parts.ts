@@ -157,7 +157,7 @@ export function makeApiParts({
   const discovery = new ModelDiscovery({ live: models, clock, connection: commands, keyPrefix, logger });
   logApi(telemetry, logger);
   traces?.listen(telemetry, () => clock.now());
-  const redis = watchRedis(wired, settings, { logger, durability: settings.durability });
+  const redis = watchRedis(wired, { logger, durability: settings.durability });
   const memories = new CellMemories(wired, onError);
   const memory = replaced.memory ?? memories;
   const memoryOf = (responseId: string) => replaced.memory ?? memories.of(responseId);

@@ -19,12 +19,12 @@ export class CellMemories implements Memory {
     this.#cellOf = cellOf;
   }
 
-  /** That of the cell of a response. */
+  /** The memory of the cell of a response. */
   of(responseId: string): Memory {
     return this.#byCell.get(this.#cellOf(responseId).name) ?? this;
   }
 
-  /** That of the fullest cell, which is the first to refuse. */
+  /** The fullest cell counts, which is the first to refuse. */
   get usedPercent(): number {
     return Math.max(...this.#all.map(({ usedPercent }) => usedPercent));
   }

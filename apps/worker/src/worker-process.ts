@@ -125,7 +125,7 @@ export class WorkerProcess {
       holdQueue: (held, forMs) => this.#cells.hold(held, forMs),
       memoryShare: 1,
     });
-    this.#redis = watchRedis(this.#wired, settings, { logger });
+    this.#redis = watchRedis(this.#wired, { logger });
     const { cells } = this.#wired;
     this.#limits = limitsOfCells({ settings, cells, workerId, logger });
     this.#cells = new WorkerCells({

@@ -13,6 +13,7 @@ export { DividedLimits, type DividedLimitsOptions } from './slots/divided-limits
 export { divide } from './slots/divide.ts';
 export { QueueConsumer, type QueueConsumerOptions } from './queue-consumer.ts';
 export { QueueKeeper, type QueueKeeperOptions } from './queue-keeper.ts';
+export { RegularLook } from './regular-look.ts';
 export { QueueWatchdog, type QueueWatchdogOptions } from './queue-watchdog.ts';
 export {
   DeliveryQueue,

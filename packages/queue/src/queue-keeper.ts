@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { RegularLook } from './regular-look.ts';
 import type { ResponseQueue } from './response-queue.ts';
 
 /** How often the mark is looked for, in milliseconds. */
@@ -34,8 +35,7 @@ export class QueueKeeper {
   #paused: readonly string[] = [];
   /** The lost mark that this process restores the queues for. */
   #claimed: string | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
+  readonly #looks = new RegularLook(() => this.#look(), lookEveryMs);
 
   constructor(options: QueueKeeperOptions) {
     this.#options = options;
@@ -43,23 +43,17 @@ export class QueueKeeper {
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => void this.look(), lookEveryMs);
-    void this.look();
+    this.#looks.start();
   }
 
   /** Safe to call twice, or before `start`. */
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-    await this.#looking;
+  stop(): Promise<void> {
+    return this.#looks.stop();
   }
 
   /** Looks now, or joins the look in flight. Never rejects: if the store does not answer, the next look finds out. */
   look(): Promise<void> {
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined;
-    });
-    return this.#looking;
+    return this.#looks.look();
   }
 
   async #look(): Promise<void> {

@@ -10,7 +10,7 @@ import {
   type ListedResponses,
   type ListPlace,
   placeOnList,
-  readPage,
+  listStored,
   type StoredPage,
 } from './reading/list-stored.ts';
 import { areOpen, openIds } from './reading/open-responses.ts';
@@ -118,15 +118,12 @@ export class ResponseStore {
   }
 
   /** Stored responses of a tenant, newest first; undefined when `after` is not among them. */
-  async list(
+  list(
     tenant: string,
-    { after, limit }: { after: string | undefined; limit: number },
+    page: { after: string | undefined; limit: number },
     hold: HoldMemory,
   ): Promise<StoredPage | undefined> {
-    const place = after === undefined ? undefined : await this.placeOnList(tenant, after);
-    if (after !== undefined && place === undefined) return undefined;
-    const listed = await this.listed(tenant, { cell: this.keys.home(tenant), after: place, limit });
-    return readPage(listed, (id) => this.readWhole(id), hold);
+    return listStored(this, { tenant, cells: [this.keys.home(tenant)], ...page }, hold);
   }
 
   /** The place of a response on the lists of a tenant; undefined when it is on none. */

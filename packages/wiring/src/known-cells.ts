@@ -112,7 +112,10 @@ export class KnownCells {
 
   /** The cells in which responses may be, by the notes. */
   async read(): Promise<KnownCell[]> {
-    const { sets } = await this.#sets();
+    return this.#cellsOf((await this.#sets()).sets);
+  }
+
+  #cellsOf(sets: readonly Note[]): KnownCell[] {
     const latest = new Map<string, number>();
     for (const { names: open, at } of sets)
       for (const name of open) latest.set(name, Math.max(at, latest.get(name) ?? 0));
@@ -166,9 +169,10 @@ export class KnownCells {
   }
 
   async #mustHaveAll(): Promise<void> {
-    const { found, connection } = this.#options;
-    const [known, [seconds]] = await Promise.all([this.read(), connection.time()]);
-    const leftMs = ({ goneAt }: KnownCell) => goneAt - Number(seconds) * 1_000;
+    const { found } = this.#options;
+    const { sets, now } = await this.#sets();
+    const known = this.#cellsOf(sets);
+    const leftMs = ({ goneAt }: KnownCell) => goneAt - now;
     const missing = known.find((each) => leftMs(each) > 0 && !found.some(({ name }) => name === each.name));
     if (!missing) return;
     const hours = Math.ceil(leftMs(missing) / 3_600_000);

@@ -3,12 +3,10 @@ import { type ResponseStores, untilCellsStart } from '@sluice/response-store';
 import { loggedError, type Logger, RedisWatch } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
 import type { Wired } from './connect.ts';
-import type { ConnectedSettings } from './roles.ts';
 
 /** Watches the Redis of a process, in each cell over all of its connections. Start what it returns. */
 export function watchRedis(
   { cells }: Wired<{ commands: Redis }, ResponseStores>,
-  _settings: ConnectedSettings,
   { logger, ...options }: { logger: Logger; durability?: Settings['durability'] },
 ): RedisWatches {
   const watches = cells.map(({ name, url, clients, store }): WatchedCell => {

@@ -65,7 +65,7 @@ function spread(cells: readonly RedisCell[], found: readonly CheckedCell[]): Fin
   return warn(subject, `cells ${names} are at one server, which has to carry all of them`);
 }
 
-/** What was found of a cell; its server has no run id when it does not answer. */
+/** A cell and what was found of it. Its server has no run id when it does not answer. */
 interface CheckedCell {
   findings: Finding[];
   runId: string | undefined;

@@ -39,7 +39,7 @@ export async function openTenants(settings: Settings & { redisUrl: string }): Pr
   if (!first) throw new RangeError('REDIS_URL has no address');
   const connection = first.commands;
   try {
-    // What a tenant uses is in all cells, of which those that are there are asked. Its keys are in the first one.
+    // The keys of a tenant are in the first cell. Its use is in all of them, of which those that are there are asked.
     await requireRedis(connection, { url: first.url, logger, signal: new AbortController().signal });
   } catch (error) {
     await close();

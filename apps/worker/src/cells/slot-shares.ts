@@ -1,4 +1,4 @@
-import { divide, type QueueConsumer, type QueueDepth } from '@sluice/queue';
+import { divide, type QueueConsumer, type QueueDepth, RegularLook } from '@sluice/queue';
 
 /** How often the shares follow the backlog, in milliseconds. */
 const shareEveryMs = 1_000;
@@ -29,8 +29,7 @@ export class SlotShares {
   readonly #options: SlotSharesOptions;
   readonly #smoothed = new Map<string, number>();
   readonly #begun = new Set<string>();
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
+  readonly #looks = new RegularLook(() => this.#look(), shareEveryMs);
 
   constructor(options: SlotSharesOptions) {
     this.#options = options;
@@ -39,10 +38,9 @@ export class SlotShares {
   /** With one cell there is nothing to divide. */
   start(): void {
     const { cells, names } = this.#options;
-    if (cells.length === 1 || this.#timer) return;
+    if (cells.length === 1) return;
     this.begin(names());
-    this.#timer = setInterval(() => void this.look(), shareEveryMs);
-    void this.look();
+    this.#looks.start();
   }
 
   /** Divides the slots of queues evenly whose jobs are not taken yet. */
@@ -59,17 +57,13 @@ export class SlotShares {
     }
   }
 
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#looking;
+  stop(): Promise<void> {
+    return this.#looks.stop();
   }
 
   /** Divides them anew, or joins the look under way. Never rejects. */
   look(): Promise<void> {
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined;
-    });
-    return this.#looking;
+    return this.#looks.look();
   }
 
   async #look(): Promise<void> {
@@ -80,7 +74,7 @@ export class SlotShares {
     }
   }
 
-  /** What a cell has to do for a queue, smoothed, so that a tenant that comes and goes does not take the slots to and fro. */
+  /** Says what a cell has to do for a queue, smoothed, so that a tenant that comes and goes does not take the slots to and fro. */
   async #weigh({ name: cell, queue, consumer }: SharingCell, name: string): Promise<number> {
     const key = `${cell} ${name}`;
     try {
@@ -99,7 +93,7 @@ export class SlotShares {
     const { cells, slots } = this.#options;
     const least = cells[0]?.consumer.leastSlots ?? 1;
     const shares = divide(slots, weights, least).map((share) => Math.max(share, least));
-    // What runs beyond the share of its cell goes on, and another cell has less until it has ended.
+    // Jobs beyond the share of their cell go on, and another cell has less until they have ended.
     const taken = cells.map(({ consumer }, at) => Math.max(shares[at] ?? 0, consumer.inHand(name)));
     const all = taken.reduce((sum, each) => sum + each, 0);
     for (const [at, { consumer }] of cells.entries()) {

@@ -6,7 +6,7 @@ export interface WorkerCellsOptions extends Omit<WorkerCellOptions, 'cell' | 'ce
   cells: readonly WorkerCellOptions['cell'][];
 }
 
-/** What a worker does in the cells of the store, with slots that all of them share. */
+/** The parts of a worker in all cells of the store, which share its slots. */
 export class WorkerCells implements Pick<QueueConsumer, 'serve' | 'taken' | 'inHand' | 'isTaking' | 'hold'> {
   readonly #cells: readonly WorkerCell[];
   readonly #shares: SlotShares;

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { queuePrefix } from '../queue-names.ts';
+import { RegularLook } from '../regular-look.ts';
 import { divide, divideInTurn } from './divide.ts';
 
 /** How often the limits follow what waits, in milliseconds. */
@@ -72,11 +73,13 @@ export class DividedLimits {
   readonly #owed = new Map<string, number>();
   readonly #lifted = new Set<string>();
   #epoch = 0;
-  #looks = 0;
+  #lookCount = 0;
   /** The highest epoch that was met in a cell. */
   #met = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
+  readonly #looks = new RegularLook(
+    () => this.#look().catch((error: unknown) => this.#options.onError(error)),
+    divideEveryMs,
+  );
 
   constructor(options: DividedLimitsOptions) {
     this.#options = options;
@@ -89,31 +92,23 @@ export class DividedLimits {
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => void this.look(), divideEveryMs);
-    void this.look();
+    this.#looks.start();
   }
 
   /** Safe to call twice, or before `start`. */
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-    await this.#looking;
+  stop(): Promise<void> {
+    return this.#looks.stop();
   }
 
   /** Divides now if this process has the right to, or joins the look under way. Never rejects. */
   look(): Promise<void> {
-    this.#looking ??= this.#look()
-      .catch((error: unknown) => this.#options.onError(error))
-      .finally(() => {
-        this.#looking = undefined;
-      });
-    return this.#looking;
+    return this.#looks.look();
   }
 
   async #look(): Promise<void> {
     if (!(await this.#leads())) return;
     // A worker of other settings may have limited what has no limit any more.
-    if ((this.#looks += 1) % liftAgainAfter === 0) this.#lifted.clear();
+    if ((this.#lookCount += 1) % liftAgainAfter === 0) this.#lifted.clear();
     const faults: unknown[] = [];
     for (const [queue, limit] of this.#options.limits()) {
       const change = limit === undefined ? this.#lift(queue) : this.#divide(queue, limit);

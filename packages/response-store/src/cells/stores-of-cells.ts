@@ -1,6 +1,6 @@
 import type { AttemptStore } from '../attempt-store.ts';
 import type { CallerStore } from '../caller-store.ts';
-import { mergeLists, readPage } from '../reading/list-stored.ts';
+import { listStored } from '../reading/list-stored.ts';
 import { type Cell, cellOf, homeCell } from '../record/cells.ts';
 import { type RedisKeys, redisKeys } from '../record/keys.ts';
 import type { ResponseStore } from '../response-store.ts';
@@ -38,7 +38,7 @@ export function responseStores(
 ): ResponseStores {
   const { all, of, inCell } = finder(stores);
   const keys: RedisKeys = redisKeys(keyPrefix, [...stores.keys()], open);
-  return {
+  const united: ResponseStores = {
     keys,
     read: (id) => of(id).read(id),
     readWhole: (id) => of(id).readWhole(id),
@@ -57,15 +57,9 @@ export function responseStores(
     placeOnList: (tenant, id) => of(id).placeOnList(tenant, id),
     listed: (tenant, page) => inCell(page.cell).listed(tenant, page),
     tenantUse: async (tenants) => addUpUse(await askThere(all, (store) => store.tenantUse(tenants))),
-    list: async (tenant, { after, limit }, hold) => {
-      const place = after === undefined ? undefined : await of(after).placeOnList(tenant, after);
-      if (after !== undefined && place === undefined) return undefined;
-      const lists = await Promise.all(
-        [...stores].map(([cell, store]) => store.listed(tenant, { cell, after: place, limit })),
-      );
-      return readPage(mergeLists(lists, limit), (id) => of(id).readWhole(id), hold);
-    },
+    list: (tenant, page, hold) => listStored(united, { tenant, cells: keys.cells, ...page }, hold),
   };
+  return united;
 }
 
 /** The same as an api uses them. */

@@ -88,6 +88,33 @@ export async function listInCell(
   return page;
 }
 
+/** The steps of a list, in a store of one cell or of several. */
+export interface ListSteps {
+  placeOnList: (tenant: string, id: string) => Promise<ListPlace | undefined>;
+  listed: (
+    tenant: string,
+    page: { cell: Cell; after: ListPlace | undefined; limit: number },
+  ) => Promise<ListedResponses>;
+  readWhole: (id: string) => Promise<ResponseRecord | undefined>;
+}
+
+/** A page of the stored responses of a tenant in some cells, newest first; undefined when `after` is not among them. */
+export async function listStored(
+  steps: ListSteps,
+  {
+    tenant,
+    cells,
+    after,
+    limit,
+  }: { tenant: string; cells: readonly Cell[]; after: string | undefined; limit: number },
+  hold: HoldMemory,
+): Promise<StoredPage | undefined> {
+  const place = after === undefined ? undefined : await steps.placeOnList(tenant, after);
+  if (after !== undefined && place === undefined) return undefined;
+  const lists = await Promise.all(cells.map((cell) => steps.listed(tenant, { cell, after: place, limit })));
+  return readPage(mergeLists(lists, limit), (id) => steps.readWhole(id), hold);
+}
+
 /** The newest responses of several lists. */
 export function mergeLists(lists: readonly ListedResponses[], limit: number): ListedResponses {
   const page = new Page(limit);
@@ -109,7 +136,7 @@ export function mergeLists(lists: readonly ListedResponses[], limit: number): Li
  * Reads the responses of a page. Memory for what is more than short is held before it is read. One that was deleted since is
  * not missed.
  */
-export async function readPage(
+async function readPage(
   { responses, hasMore }: ListedResponses,
   read: (id: string) => Promise<ResponseRecord | undefined>,
   hold: HoldMemory,

@@ -69,13 +69,12 @@ function cellProblems({ redis: { cells_away: away = [] } }: Overview): Problem[]
 function redisProblems({ redis }: Overview): Problem[] {
   const { used_percent: used, refuses_at_percent: mark } = redis;
   if (used === null || used < mark - nearRedisLimit) return [];
-  const look = lookAtRedis;
   const share = formatShare(used / 100);
   const text =
     used >= mark
       ? `Redis has used ${share} of its memory, so new work is refused.`
       : `Redis has used ${share} of its memory. New work is refused past ${formatShare(mark / 100)}.`;
-  return [{ key: 'redis', tone: used >= mark ? 'bad' : 'warn', text, look }];
+  return [{ key: 'redis', tone: used >= mark ? 'bad' : 'warn', text, look: lookAtRedis }];
 }
 
 function workerProblems({ at, processes }: Overview): Problem[] {
