@@ -121,6 +121,7 @@ export class ApiProcess {
     await storeStarted;
     for (const { clock } of parts.cells) if (!clock.isSynchronized) await clock.sample();
     await parts.known.start(signal);
+    if (parts.cells.length > 1) await parts.cellCounts.start();
     await parts.tenants.start(signal);
     await untilRedisTakes(() => parts.sealing.start(), signal);
     await parts.storedModels.start(signal);

@@ -73,7 +73,7 @@ const keyOf = (name: string, more: Partial<KeySettings> = {}): KeySettings => ({
   models: ['*'],
   tiers: ['default'],
   weight: 1,
-  limits: { readsPerMinute: 1_000 },
+  limits: { readsPerMinute: 1_000, cells: 1 },
   disabled: false,
   ...more,
 });

@@ -92,7 +92,7 @@ export async function acceptedResponses(redis: TestRedis, model: string): Promis
       withoutJob = false,
       isNoted = true,
     } = {}) {
-      const responseId = await store.newId(tenant, randomBytes);
+      const [responseId = ''] = await store.newIds(tenant, randomBytes, { limits: {} });
       const accepted = await store.accept({
         id: responseId,
         key: 'a1b2c3d4e5f60718',

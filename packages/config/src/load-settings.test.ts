@@ -187,7 +187,11 @@ keys:
   - { name: a, hash: "sha256:${hashKey('two').toUpperCase()}", limits: { concurrent: 3 }, expiresAt: 2030-01-31 }
   - { name: b, key: three, models: [simulator], tiers: [priority], disabled: true }
 `);
-    const ofA = { name: 'a', weight: 2, limits: { queued: 5, concurrent: 3, readsPerMinute: 60_000 } };
+    const ofA = {
+      name: 'a',
+      weight: 2,
+      limits: { queued: 5, concurrent: 3, readsPerMinute: 60_000, cells: 1 },
+    };
     expect(settings.keys).toEqual([
       { ...ofA, hash: hashKey('plain-key-one'), models: ['*'], tiers: ['default', 'flex'], disabled: false },
       {
@@ -204,7 +208,7 @@ keys:
         models: ['simulator'],
         tiers: ['priority'],
         weight: 1,
-        limits: { readsPerMinute: 60_000 },
+        limits: { readsPerMinute: 60_000, cells: 1 },
         disabled: true,
       },
     ]);

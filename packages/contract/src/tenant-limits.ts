@@ -161,6 +161,18 @@ export const tenantLimits = {
     // A thousand a second: a fraction of what an api can answer.
     otherwise: 60_000,
   },
+  cells: {
+    wire: 'cells',
+    use: null,
+    label: 'Cells of the store',
+    short: 'Cells',
+    unit: 'count',
+    least: 1,
+    most: 36,
+    description:
+      'Most cells of the store that its new responses are divided among, each of which has an equal part of its other limits. A tenant needs more than one only where it would fill a primary alone.',
+    otherwise: 1,
+  },
 } as const satisfies Record<string, LimitRow>;
 
 type Rows = typeof tenantLimits;

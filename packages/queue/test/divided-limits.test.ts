@@ -22,6 +22,12 @@ class Cells {
     this.#prefix = `${redis.prefix}:${name}`;
   }
 
+  /** Nobody knows which flows run there. */
+  limited<Way extends LimitedCell['connection']>(name: string, connection: Way) {
+    const runningFlows = () => Promise.resolve({ passed: 0, flows: [] });
+    return { name, connection, keyPrefix: this.prefix(name), runningFlows };
+  }
+
   prefix(cell: string): string {
     return `${this.#prefix}{${cell}}:`;
   }
@@ -36,11 +42,7 @@ class Cells {
     limit: () => number | undefined,
     connectionOf: (cell: string) => Connection = () => redis.client,
   ): DividedLimits {
-    const [first, ...others] = this.names.map((name) => ({
-      name,
-      connection: connectionOf(name),
-      keyPrefix: this.prefix(name),
-    }));
+    const [first, ...others] = this.names.map((name) => this.limited(name, connectionOf(name)));
     if (!first) throw new Error('there is no cell');
     const limits = () => new Map([[queue, limit()]]);
     return new DividedLimits({ cells: [first, ...others], limits, process, onError });
@@ -117,8 +119,7 @@ describe('a limit that is divided over cells', () => {
     const cells = new Cells('settings');
     let limit: number | undefined = 4;
     const divider = cells.divider('one', () => limit);
-    for (const cell of cells.names)
-      await divider.prepare({ name: cell, connection: redis.client, keyPrefix: cells.prefix(cell) });
+    for (const cell of cells.names) await divider.prepare(cells.limited(cell, redis.client));
     expect(await cells.limits()).toEqual([0, 0, 0]);
     await look(divider);
     expect(await cells.limits()).toEqual([2, 1, 1]);
@@ -160,11 +161,9 @@ describe('a limit that is divided over cells', () => {
 
   it('is divided although another queue cannot lift its own in a cell that is away', async () => {
     const cells = new Cells('lifts');
-    const [first, ...others] = cells.names.map((name) => ({
-      name,
-      connection: name === 's' ? away() : redis.client,
-      keyPrefix: cells.prefix(name),
-    }));
+    const [first, ...others] = cells.names.map((name) =>
+      cells.limited(name, name === 's' ? away() : redis.client),
+    );
     if (!first) throw new Error('there is no cell');
     const limits = () =>
       new Map<string, number | undefined>([
@@ -185,9 +184,7 @@ describe('a limit that is divided over cells', () => {
     const cells = new Cells('mixed');
     const divider = cells.divider('one', () => undefined);
     await look(divider);
-    await cells
-      .divider('other', () => 3)
-      .prepare({ name: 'E', connection: redis.client, keyPrefix: cells.prefix('E') });
+    await cells.divider('other', () => 3).prepare(cells.limited('E', redis.client));
     expect((await cells.limits())[1]).toBe(0);
     await look(divider, 12);
     expect((await cells.limits())[1]).toBeUndefined();
@@ -241,12 +238,8 @@ async function runHistory(seed: number): Promise<void> {
         return reply;
       },
     }) as Connection;
-  const first = cells.names.map((name) => ({
-    name,
-    connection: redis.client,
-    keyPrefix: cells.prefix(name),
-  }));
-  for (const cell of first) await cells.divider('begin', () => limit).prepare(cell);
+  for (const name of cells.names)
+    await cells.divider('begin', () => limit).prepare(cells.limited(name, redis.client));
   const looks: Promise<void>[] = [];
   for (let step = 0; step < 40; step += 1) {
     const cell = cells.names[below(cells.names.length)] ?? '0';

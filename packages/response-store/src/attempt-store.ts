@@ -5,6 +5,7 @@ import { type AppendLanes, EventWriter } from './event-writer.ts';
 import { KeptTurns } from './reading/kept-turns.ts';
 import { readContext, type ResponseContext } from './reading/read-context.ts';
 import { readContentEvents } from './reading/read-events.ts';
+import { runningFlows, type RunningFlows } from './reading/running-flows.ts';
 import type { Cell } from './record/cells.ts';
 import type { RedisCommands, RedisSubscriber } from './record/connection.ts';
 import { cellOf } from './record/cells.ts';
@@ -212,6 +213,14 @@ export class AttemptStore extends ResponseStore {
   /** Queues for which there is something to `renumber`. */
   farQueues(cell: Cell): Promise<string[]> {
     return farQueues(this.access, cell);
+  }
+
+  /** The flows to which some running responses of a queue belong, and how far its order has come. */
+  runningFlows(
+    cell: Cell,
+    running: { queue: string; responseIds: readonly string[] },
+  ): Promise<RunningFlows> {
+    return runningFlows(this.access, cell, running);
   }
 
   /** Counts the waiting responses of a cell anew. False when there are too many to do it at once. */

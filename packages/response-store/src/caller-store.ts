@@ -1,4 +1,5 @@
 import { newResponseId, type RandomBytes } from '@sluice/contract';
+import type { LimitName } from '@sluice/contract/tenant-limits';
 import { type Lease, ProcessLease } from './record/process-lease.ts';
 import { DurabilityBarrier, type DurabilityBarrierOptions } from './delivery/durability.ts';
 import type { EndWait } from './delivery/end-wait.ts';
@@ -53,6 +54,8 @@ const mostInLine = 256 * 1024 * 1024;
 export interface PlaceOfNew {
   previousId?: string | null | undefined;
   idempotencyKey?: string | undefined;
+  /** Those of its tenant. */
+  limits: { readonly [Name in LimitName]?: number | undefined };
 }
 
 /** The store as an api process uses it: accepting, watching and delivering. Holds the lease of the process. */
@@ -93,11 +96,11 @@ export class CallerStore extends ResponseStore {
   }
 
   /**
-   * An id for a new response of a tenant: in the cell of the response that it continues from, in one that knows its Idempotency-Key, or in the home
-   * of the tenant.
+   * Ids for a new response of a tenant, at least one: in the cell of the response that it continues from, in the one of its Idempotency-Key, or in each
+   * cell of the tenant in which it may ask for room, in order.
    */
-  async newId(tenant: string, randomBytes: RandomBytes, _of?: PlaceOfNew): Promise<string> {
-    return newResponseId(randomBytes, this.keys.home(tenant));
+  async newIds(tenant: string, randomBytes: RandomBytes, _of: PlaceOfNew): Promise<string[]> {
+    return [newResponseId(randomBytes, this.keys.home(tenant))];
   }
 
   /** Whether an Idempotency-Key of a tenant stands for a response here. */

@@ -272,7 +272,8 @@ export class StoreUnderTest {
       ...(previousId !== undefined && { previous_response_id: previousId }),
       ...more,
     };
-    const responseId = known ?? (await accepting.newId(tenant, randomBytes));
+    const [made = ''] = await accepting.newIds(tenant, randomBytes, { limits: {} });
+    const responseId = known ?? made;
     const result = await accepting.accept({
       id: responseId,
       key,

@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import { limitsInEffect } from './limits-in-effect.ts';
 
 const service = { queued: 1001, queuedBytes: 4096, redisMemoryPercent: 80 };
-const own = { readsPerMinute: 60 };
+const own = { readsPerMinute: 60, cells: 1 };
 
 it('gives a tenant half of what there is, and no less than one place', () => {
   expect(limitsInEffect(own, service, 1_000_000)).toEqual({
-    ...{ readsPerMinute: 60, queued: 501, queuedBytes: 2048, storedBytes: 400_000 },
+    ...{ ...own, queued: 501, queuedBytes: 2048, storedBytes: 400_000 },
   });
   expect(limitsInEffect(own, { ...service, queued: 1 }, undefined).queued).toBe(1);
 });

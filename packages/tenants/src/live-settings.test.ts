@@ -9,7 +9,7 @@ function key(plain: string, changes: Partial<KeySettings> = {}): KeySettings {
     models: ['*'],
     tiers: ['default'],
     weight: 1,
-    limits: { readsPerMinute: 60_000 },
+    limits: { readsPerMinute: 60_000, cells: 1 },
     disabled: false,
     ...changes,
   };

@@ -12,6 +12,7 @@ import {
   throttledWarning,
 } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
+import { StoredCellCounts } from './cell-count-notes.ts';
 import { KnownCells } from './known-cells.ts';
 import { outboxWriting } from './outbox-readers.ts';
 import type { ConnectedSettings, Role } from './roles.ts';
@@ -50,6 +51,8 @@ export interface Wired<Clients, Stores> {
   cellOf: (responseId: string) => WiredCell<Clients, Stores>;
   /** Which cells there are and were. */
   known: KnownCells;
+  /** How many cells tenants were divided among. */
+  cellCounts: StoredCellCounts;
   /** Moves the jobs of responses into their queues, and tells of it. */
   letInAll: (letIn: readonly LetIn[]) => void;
   /** Undefined when none is kept. */
@@ -114,12 +117,14 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
   const open = found.filter(({ isDraining }) => !isDraining).map(({ name }) => name);
   const known = new KnownCells({ connection: clients.commands, keyPrefix, found, settings, logger });
   const former = () => known.former;
+  const cellCounts = new StoredCellCounts({ connection: clients.commands, keyPrefix, settings, logger });
   const store =
     others.length === 0
       ? first.store
       : role.unite(settings.keyPrefix, new Map(cells.map((cell) => [cell.name, cell.store])), {
           open,
           former,
+          cellCounts,
           onUse: (cell) => known.use(cell),
         });
   return {
@@ -132,6 +137,7 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
     cells,
     cellOf: find,
     known,
+    cellCounts,
     letInAll,
     journal,
   };
@@ -189,14 +195,16 @@ function connectCell<Clients extends { commands: Redis }, Store extends Response
  */
 export async function closeConnections({
   known,
+  cellCounts,
   queue,
   journal,
   cells,
 }: Pick<
   Wired<Record<string, Redis | undefined>, unknown>,
-  'known' | 'queue' | 'journal' | 'cells'
+  'known' | 'cellCounts' | 'queue' | 'journal' | 'cells'
 >): Promise<void> {
   known.stop();
+  await cellCounts.stop();
   await queue.close();
   await journal?.stop();
   for (const { clock } of cells) clock.stop();

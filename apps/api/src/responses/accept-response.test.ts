@@ -102,13 +102,17 @@ function acceptorOver(accept: () => Promise<AcceptResult>, mostSteps?: number) {
     idempotencyKey: undefined,
     reserve: () => undefined,
   };
-  return { store, steps, accept: () => acceptor.accept('r', caller, accepting) };
+  const checkAndAccept = async () => {
+    const checked = await acceptor.check(caller, accepting);
+    return acceptor.accept('r', caller, { ...accepting, checked });
+  };
+  return { store, steps, accept: checkAndAccept };
 }
 
 describe('a response that the store does not accept', () => {
   it('is refused at once and leaves nothing to take back when it was never sent', async () => {
     const { store, steps, accept } = acceptorOver(() => Promise.reject(notSent));
-    await expect(accept()).rejects.toBe(notSent);
+    await expect(accept()).resolves.toEqual({ kind: 'refused', error: notSent });
     expect(store.accept).toHaveBeenCalledTimes(1);
     expect(store.abandon).not.toHaveBeenCalled();
     expect(steps.size).toBe(0);
@@ -116,7 +120,10 @@ describe('a response that the store does not accept', () => {
 
   it('is taken back with the deadline of its accept when it may have been sent', async () => {
     const { store, steps, accept } = acceptorOver(() => Promise.reject(new Error('OOM command not allowed')));
-    await expect(accept()).rejects.toThrow('OOM');
+    await expect(accept()).resolves.toMatchObject({
+      kind: 'refused',
+      error: new Error('OOM command not allowed'),
+    });
     expect(store.abandon).toHaveBeenCalledExactlyOnceWith('r', 6_000);
     expect(steps.size).toBe(1);
   });
@@ -124,7 +131,10 @@ describe('a response that the store does not accept', () => {
   it('is not sent at all while too many are to be taken back', async () => {
     const { store, steps, accept } = acceptorOver(() => Promise.reject(notSent), 1);
     steps.run('another', () => new Promise(() => undefined));
-    await expect(accept()).rejects.toMatchObject({ code: 'server_is_overloaded' });
+    await expect(accept()).resolves.toMatchObject({
+      kind: 'refused',
+      error: { code: 'server_is_overloaded' },
+    });
     expect(store.accept).not.toHaveBeenCalled();
   });
 });

@@ -14,7 +14,7 @@ import type { EarlyEnds } from './early-ends.ts';
 import type { QueuePositions } from './queue-positions.ts';
 import { notDurable, overBudget, refusal, storeFull } from './refusals.ts';
 import { repeatUnanswered } from './repeat-unanswered.ts';
-import type { RequestChecks, UncheckedRequest } from './request-checks.ts';
+import type { CheckedRequest, RequestChecks, UncheckedRequest } from './request-checks.ts';
 import {
   expectedInputOf,
   expectedOutputOf,
@@ -58,11 +58,20 @@ export interface AddedJob {
   ahead: Promise<number | undefined>;
 }
 
+/** A new response whose request was checked. */
+export interface CheckedResponse extends NewResponse {
+  checked: CheckedRequest;
+}
+
 export type AcceptOutcome =
   /** It waits in its queue, and survives the death of any process. */
   | { kind: 'accepted'; accepted: AcceptedResponse; job: AddedJob; use: TenantUse }
   /** Its Idempotency-Key stands for this response already. */
-  | { kind: 'duplicate'; responseId: string };
+  | { kind: 'duplicate'; responseId: string }
+  /** There is no room for it in its cell, or nobody knows. Nothing of it runs. */
+  | { kind: 'refused'; error: unknown };
+
+type Refused = Exclude<AcceptResult, { kind: 'accepted' | 'duplicate' | 'unresolved' }>;
 
 interface Admission {
   responseId: string;
@@ -104,36 +113,38 @@ export class ResponseAcceptor {
     this.#positions = parts.positions;
   }
 
+  /** Checks what only this service knows. It takes the request, so it can be done once. */
+  check(caller: Caller, accepting: NewResponse): Promise<CheckedRequest> {
+    return this.#checks.prepare(caller, accepting);
+  }
+
   /**
-   * Checks what only this service knows, admits the response, and adds its job.
+   * Admits a response, and adds its job.
    *
    * A reply of the store that was lost is asked for again. When it rejects nothing runs: what the store may have taken in
    * without telling is taken back, for as long as that needs. A worker can be faster only when the store was out of reach
    * for longer than the replies were asked for.
    */
-  async accept(responseId: string, caller: Caller, accepting: NewResponse): Promise<AcceptOutcome> {
+  async accept(responseId: string, caller: Caller, accepting: CheckedResponse): Promise<AcceptOutcome> {
     const { pending, idempotencyKey } = accepting;
     const { key, requestId } = caller;
     const { request } = pending;
-    const { model, prepared } = await this.#checks.prepare(caller, accepting);
+    const { model, prepared } = accepting.checked;
     const serviceTier = accepting.tier ?? tierFor(request, key);
     const queue = queueName(model.queue);
     const budget = { giveUpAt: performance.now() + repeatWithinMs };
     const isWatched = request.background !== true || request.stream === true || accepting.isAwaited === true;
     const admission = { responseId, idempotencyKey, prepared, model, serviceTier, queue, isWatched, budget };
-    const result = await this.#admit(caller, admission);
-    if (result.kind === 'duplicate') return result;
+    const result = await this.#admit(caller, admission).catch((error: unknown) => ({
+      kind: 'refused' as const,
+      error,
+    }));
+    if (result.kind === 'duplicate' || result.kind === 'refused') return result;
     if (result.kind === 'unresolved') {
       const { limits } = this.#dependencies.settings;
       throw unresolved(result.problem, prepared.previousId ?? '', limits);
     }
-    if (result.kind === 'tenant_queue_full' || result.kind === 'queue_full')
-      throw refusal({ ...result, retryAfterMs: this.#positions.untilRoomMs(queue) });
-    if (result.kind === 'over_budget') {
-      const { settings, now } = this.#dependencies;
-      throw overBudget(result, { now: now(), currency: settings.usage.currency });
-    }
-    if (result.kind !== 'accepted') throw refusal(result);
+    if (result.kind !== 'accepted') return { kind: 'refused', error: this.#refusal(result, queue) };
     const isBackground = request.background === true;
     try {
       await this.#addJob(queue, responseId, { priority: result.priority, giveUpAt: budget.giveUpAt });
@@ -162,6 +173,14 @@ export class ResponseAcceptor {
     const accepted = AcceptedResponse.of(response, { store: this.#dependencies.store, largeBytes });
     const job = this.#noteJob(queue, responseId, isBackground);
     return { kind: 'accepted', accepted, job, use: result.use };
+  }
+
+  #refusal(result: Refused, queue: string): ServiceError {
+    if (result.kind === 'tenant_queue_full' || result.kind === 'queue_full')
+      return refusal({ ...result, retryAfterMs: this.#positions.untilRoomMs(queue) });
+    if (result.kind !== 'over_budget') return refusal(result);
+    const { settings, now } = this.#dependencies;
+    return overBudget(result, { now: now(), currency: settings.usage.currency });
   }
 
   /** Adds the job of a response that was accepted for another caller. */

@@ -14,8 +14,8 @@ import type { AttachedResponse, EarlyEnds } from './early-ends.ts';
 import { followResponse } from './follow-response.ts';
 import { withPosition } from './present-position.ts';
 import type { QueuePositions } from './queue-positions.ts';
-import { notDurable, refusal } from './refusals.ts';
-import { idOfNewResponse } from './id-of-new-response.ts';
+import { notDurable, refusal, soonest } from './refusals.ts';
+import { idsOfNewResponse } from './ids-of-new-response.ts';
 import type { RequestChecks, UncheckedRequest } from './request-checks.ts';
 import { responseGone, serverStops, waitedTooLong } from './whole-response.ts';
 
@@ -43,27 +43,29 @@ export class ResponseCreator {
    */
   async whole(caller: Caller, creation: Creation): Promise<Created> {
     const { store } = this.#dependencies;
-    const responseId = await idOfNewResponse(store, caller, creation);
-    // Listens before the accept: no end can come too early.
-    const wait = store.awaitEnd(responseId);
     const { syncWaitMs } = this.#dependencies.settings.timeouts;
     const withinMs = creation.isAwaited ? Number.POSITIVE_INFINITY : syncWaitMs;
     const isKept = isKeptAfterEnd(creation.pending.request);
     const canReturn = creation.idempotencyKey !== undefined;
-    const attachment = this.#attach(caller, { responseId, isKept, canReturn });
+    const { watched, acceptance } = await this.#accept(caller, creation, (responseId) => {
+      // Listens before the accept: no end can come too early.
+      const wait = store.awaitEnd(responseId);
+      const attachment = this.#attach(caller, { responseId, isKept, canReturn });
+      return { wait, close: (end: AttachmentEnd) => closeBoth(wait, attachment, end) };
+    });
+    const { wait } = watched;
     let isAccepted = false;
     try {
-      const acceptance = await this.#accept(caller, creation, responseId);
       if (acceptance.kind === 'duplicate')
         return await this.#again(caller, creation, { responseId: acceptance.responseId, withinMs });
       isAccepted = true;
-      creation.onAccepted({ responseId, use: acceptance.use, isReplayed: false });
-      const created = await this.#awaitWhole(caller, wait, { accepted: acceptance.accepted, withinMs });
+      const { accepted, use } = acceptance;
+      creation.onAccepted({ responseId: accepted.id, use, isReplayed: false });
+      const created = await this.#awaitWhole(caller, wait, { accepted, withinMs });
       if (created.kind === 'response') await creation.onWhole?.(created.answer);
       return created;
     } finally {
-      wait.close();
-      attachment.close(isAccepted ? endOfWait(wait, caller) : 'not_accepted');
+      watched.close(isAccepted ? endOfWait(wait, caller) : 'not_accepted');
     }
   }
 
@@ -71,23 +73,26 @@ export class ResponseCreator {
   async stream(caller: Caller, creation: StreamCreation, openSink: OpenSink): Promise<void> {
     const { store, telemetry } = this.#dependencies;
     const { model } = creation.pending.request;
-    const responseId = await idOfNewResponse(store, caller, creation);
-    const subscription = store.follow(responseId, {
-      cursor: 1,
-      readFirst: false,
-      derived: false,
-      hold: (bytes) => caller.hold(bytes, Number.POSITIVE_INFINITY),
-    });
     const isKept = isKeptAfterEnd(creation.pending.request);
-    const attachment = this.#attach(caller, { responseId, isKept, canReturn: true });
+    const { watched, acceptance } = await this.#accept(caller, creation, (responseId) => {
+      const subscription = store.follow(responseId, {
+        cursor: 1,
+        readFirst: false,
+        derived: false,
+        hold: (bytes) => caller.hold(bytes, Number.POSITIVE_INFINITY),
+      });
+      const attachment = this.#attach(caller, { responseId, isKept, canReturn: true });
+      return { subscription, close: (end: AttachmentEnd) => closeBoth(subscription, attachment, end) };
+    });
+    const { subscription } = watched;
     let end: AttachmentEnd = 'not_accepted';
     try {
-      const acceptance = await this.#accept(caller, creation, responseId);
       if (acceptance.kind === 'duplicate') {
         await this.#followAgain(caller, creation, acceptance.responseId, openSink);
         return;
       }
       end = 'caller_left';
+      const { id: responseId } = acceptance.accepted;
       creation.onAccepted({ responseId, use: acceptance.use, isReplayed: false });
       end = await deliverEvents({
         sink: openSink(),
@@ -108,18 +113,13 @@ export class ResponseCreator {
       });
       this.#reportDeparture(caller, responseId, end);
     } finally {
-      subscription.close();
-      attachment.close(end);
+      watched.close(end);
     }
   }
 
   /** Answers with the acceptance: the response goes on without its caller. */
   async inBackground(caller: Caller, creation: Creation): Promise<Created> {
-    const acceptance = await this.#accept(
-      caller,
-      creation,
-      await idOfNewResponse(this.#dependencies.store, caller, creation),
-    );
+    const { acceptance } = await this.#accept(caller, creation, () => ({ close: () => undefined }));
     if (acceptance.kind === 'duplicate')
       return this.#again(caller, creation, { responseId: acceptance.responseId, withinMs: undefined });
     const { accepted, job, use } = acceptance;
@@ -137,11 +137,8 @@ export class ResponseCreator {
     caller: Caller,
     request: UncheckedRequest,
   ): Promise<{ response: Response; prepared: PreparedRequest }> {
-    return this.#parts.checks.withoutRun(
-      caller,
-      request,
-      await idOfNewResponse(this.#dependencies.store, caller, request),
-    );
+    const [responseId = ''] = await idsOfNewResponse(this.#dependencies.store, caller, request);
+    return this.#parts.checks.withoutRun(caller, request, responseId);
   }
 
   /**
@@ -247,11 +244,38 @@ export class ResponseCreator {
     }
   }
 
-  #accept(caller: Caller, creation: Creation, responseId: string): Promise<AcceptOutcome> {
+  /**
+   * Checks a request, and accepts its response where there is room for it: a tenant may be in several cells of the store. `watch` begins to
+   * listen for a response before its accept, and is closed where it was refused.
+   *
+   * @throws what the one with the shortest wait was refused with, when there is no room anywhere.
+   */
+  async #accept<Watched extends { close: (end: AttachmentEnd) => void }>(
+    caller: Caller,
+    creation: Creation,
+    watch: (responseId: string) => Watched,
+  ): Promise<{ watched: Watched; acceptance: Exclude<AcceptOutcome, { kind: 'refused' }> }> {
+    const { acceptor } = this.#parts;
     const about = { tenant: caller.key.name, model: creation.pending.request.model };
-    return tellingRefusal(this.#dependencies.telemetry, about, () =>
-      this.#parts.acceptor.accept(responseId, caller, creation),
-    );
+    return tellingRefusal(this.#dependencies.telemetry, about, async () => {
+      const checked = await acceptor.check(caller, creation);
+      const refusals: unknown[] = [];
+      for (const responseId of await idsOfNewResponse(this.#dependencies.store, caller, creation)) {
+        const watched = watch(responseId);
+        let isTaken = false;
+        try {
+          const acceptance = await acceptor.accept(responseId, caller, { ...creation, checked });
+          if (acceptance.kind !== 'refused') {
+            isTaken = true;
+            return { watched, acceptance };
+          }
+          refusals.push(acceptance.error);
+        } finally {
+          if (!isTaken) watched.close('not_accepted');
+        }
+      }
+      throw soonest(refusals);
+    });
   }
 
   #attach({ key: { name: tenant } }: Caller, response: Omit<AttachedResponse, 'tenant'>): Attachment {
@@ -262,4 +286,10 @@ export class ResponseCreator {
     if (end !== 'caller_left' && end !== 'interrupted') return;
     this.#dependencies.telemetry.emit('caller.left', { responseId, requestId, reason: end });
   }
+}
+
+/** Ends what a caller has open for a response. */
+function closeBoth(source: { close: () => void }, attachment: Attachment, end: AttachmentEnd): void {
+  source.close();
+  attachment.close(end);
 }

@@ -90,6 +90,15 @@ export function overBudget(
   return new RateLimited(message, undefined, use, 'insufficient_quota');
 }
 
+/** Of what a request was refused with in several cells, the refusal after which another try makes sense first. */
+export function soonest(refusals: readonly unknown[]): unknown {
+  const waitOf = (error: unknown) =>
+    error instanceof ServiceError
+      ? (error.retryAfterMs ?? Number.POSITIVE_INFINITY)
+      : Number.POSITIVE_INFINITY;
+  return refusals.toSorted((one, other) => waitOf(one) - waitOf(other))[0];
+}
+
 /** When the day or the month is over that a budget is of, in UTC. */
 function nextPeriod(name: BudgetName, now: number): { period: 'day' | 'month'; begins: string } {
   const at = new Date(now);

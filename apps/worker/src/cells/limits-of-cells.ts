@@ -1,7 +1,7 @@
 import { DividedLimits, queueName } from '@sluice/queue';
 import { type Logger, throttledWarning } from '@sluice/runtime';
-import type { WiredCell, WorkerClients } from '@sluice/wiring';
 import { QueueLimits, type QueueLimitsOptions } from '../queue-limits.ts';
+import { queuesOf, type WorkerStoreCell } from './queues-of-cell.ts';
 
 /** The limits of the queues over all workers and cells. */
 export interface WorkerLimits {
@@ -16,7 +16,7 @@ export interface WorkerLimits {
 
 export interface LimitsOfCellsOptions {
   settings: QueueLimitsOptions['settings'];
-  cells: readonly [WiredCell<WorkerClients, unknown>, ...WiredCell<WorkerClients, unknown>[]];
+  cells: readonly [WorkerStoreCell, ...WorkerStoreCell[]];
   /** This process, by a name of its own. */
   workerId: string;
   logger: Logger;
@@ -35,20 +35,15 @@ export function limitsOfCells({ settings, cells, workerId, logger }: LimitsOfCel
       stop: () => limits.stop(),
     };
   }
-  const limited = ({ name, keyPrefix, clients }: (typeof cells)[number]) => ({
-    name,
-    keyPrefix,
-    connection: clients.commands,
-  });
   const divided = new DividedLimits({
-    cells: [limited(first), ...others.map(limited)],
+    cells: [queuesOf(first), ...others.map(queuesOf)],
     limits: () => new Map(settings.models.map(({ queue, concurrency }) => [queueName(queue), concurrency])),
     process: workerId,
     onError: throttledWarning(logger, 'limits of queues not divided over the cells').warn,
   });
   const prepare = async (cell: string) => {
     const found = cells.find(({ name }) => name === cell);
-    if (found) await divided.prepare(limited(found));
+    if (found) await divided.prepare(queuesOf(found));
   };
   return {
     set: async () => {

@@ -3,11 +3,21 @@ import { SlotShares } from './slot-shares.ts';
 
 /** Two cells of a worker with 32 slots, whose consumers tell what they are given. */
 function twoCells() {
-  const cells = ['0', 's'].map((name) => ({ name, waiting: 0, running: 0, slots: 0 }));
+  const cells = ['0', 's'].map((name) => ({ name, waiting: 0, running: 0, slots: 0, isAway: false }));
   const shares = new SlotShares({
     cells: cells.map((cell) => ({
-      name: cell.name,
-      queue: { depth: () => Promise.resolve({ waiting: cell.waiting }) },
+      queues: {
+        name: cell.name,
+        keyPrefix: cell.name,
+        connection: {
+          // What the script says of jobs without a priority.
+          eval: () =>
+            cell.isAway
+              ? Promise.reject(new Error('Connection is closed.'))
+              : Promise.resolve(['', cell.running, cell.waiting, 0, [], []]),
+        },
+        runningFlows: () => Promise.resolve({ passed: 0, flows: [] }),
+      },
       consumer: {
         leastSlots: 2,
         inHand: () => cell.running,
@@ -44,5 +54,16 @@ describe('the slots of a worker', () => {
     first.running = 10;
     await shares.look();
     expect(second.slots).toBe(22);
+  });
+
+  it('are those of the others while a cell does not answer', async () => {
+    const { first, second, shares } = twoCells();
+    Object.assign(first, { waiting: 50 });
+    Object.assign(second, { waiting: 50 });
+    await shares.look();
+    expect([first.slots, second.slots]).toEqual([16, 16]);
+    second.isAway = true;
+    await shares.look();
+    expect([first.slots, second.slots]).toEqual([30, 2]);
   });
 });

@@ -1,15 +1,21 @@
-import { divide, type QueueConsumer, type QueueDepth, RegularLook } from '@sluice/queue';
+import {
+  type CellOfQueues,
+  divide,
+  type QueueConsumer,
+  readDemand,
+  readFairShares,
+  RegularLook,
+} from '@sluice/queue';
 
-/** How often the shares follow the backlog, in milliseconds. */
+/** How often the shares follow what waits, in milliseconds. */
 const shareEveryMs = 1_000;
 
-/** The weight of the last look in the smoothed backlog. */
+/** The weight of the last look in the smoothed shares. */
 const smoothing = 0.5;
 
-/** A cell whose share of the slots is to follow its backlog. */
+/** A cell that has a share of the slots. */
 export interface SharingCell {
-  name: string;
-  queue: { depth: (name: string) => Promise<Pick<QueueDepth, 'waiting'>> };
+  queues: CellOfQueues;
   consumer: Pick<QueueConsumer, 'setSlots' | 'inHand' | 'leastSlots'>;
 }
 
@@ -22,12 +28,14 @@ export interface SlotSharesOptions {
 }
 
 /**
- * Divides the slots of a worker for a queue over the cells, by what waits and runs there, each second. Every cell keeps one or a few, so that a response in
- * an idle one begins at once; a cell that does not answer keeps these alone.
+ * Divides the slots of a worker for a queue over the cells each second: by what waits and runs there while that is less than all slots, and else as
+ * fairly between tenants as if there were one cell. Every cell keeps one or a few, so that a response in an idle one begins at once; a cell that does
+ * not answer keeps these alone.
  */
 export class SlotShares {
   readonly #options: SlotSharesOptions;
-  readonly #smoothed = new Map<string, number>();
+  /** The parts of the slots of a queue by cell, smoothed, so that a tenant that comes and goes does not take them to and fro. */
+  readonly #parts = new Map<string, number[]>();
   readonly #begun = new Set<string>();
   readonly #looks = new RegularLook(() => this.#look(), shareEveryMs);
 
@@ -67,26 +75,37 @@ export class SlotShares {
   }
 
   async #look(): Promise<void> {
-    const { cells, names } = this.#options;
-    for (const name of names()) {
-      const weights = await Promise.all(cells.map((cell) => this.#weigh(cell, name)));
-      this.#share(name, weights);
+    for (const name of this.#options.names()) {
+      const weights = await this.#weigh(name);
+      const all = sum(weights.map((weight = 0) => weight));
+      const before = all > 0 ? this.#parts.get(name) : undefined;
+      const parts = weights.map((weight, at) => {
+        const now = weight === undefined || all === 0 ? 0 : weight / all;
+        return weight === undefined ? now : smoothing * now + (1 - smoothing) * (before?.[at] ?? now);
+      });
+      this.#parts.set(name, parts);
+      this.#share(name, parts);
     }
   }
 
-  /** Says what a cell has to do for a queue, smoothed, so that a tenant that comes and goes does not take the slots to and fro. */
-  async #weigh({ name: cell, queue, consumer }: SharingCell, name: string): Promise<number> {
-    const key = `${cell} ${name}`;
-    try {
-      const { waiting } = await queue.depth(name);
-      const now = waiting + consumer.inHand(name);
-      const smoothed = smoothing * now + (1 - smoothing) * (this.#smoothed.get(key) ?? now);
-      this.#smoothed.set(key, smoothed);
-      return smoothed;
-    } catch {
-      this.#smoothed.delete(key);
-      return 0;
-    }
+  /** Says how much of the slots each cell should have, in any unit; undefined for one that does not answer. */
+  async #weigh(name: string): Promise<(number | undefined)[]> {
+    const { cells, slots } = this.#options;
+    const inHand = cells.map(({ consumer }) => consumer.inHand(name));
+    const read = await Promise.allSettled(cells.map(({ queues }) => readDemand(queues, name, slots)));
+    const there = cells.flatMap(({ queues: cell }, at) => {
+      const each = read[at];
+      return each?.status === 'fulfilled' ? [{ at, cell, demand: each.value }] : [];
+    });
+    const isEnough = sum(there.map(({ demand }) => demand.waiting)) <= slots - sum(inHand);
+    // What runs in all workers is about what may run.
+    const mayRun = Math.max(slots, sum(there.map(({ demand }) => demand.running)));
+    const shares = isEnough
+      ? there.map(({ at, demand }) => demand.waiting + (inHand[at] ?? 0))
+      : await readFairShares(name, there, mayRun);
+    const weights: (number | undefined)[] = cells.map(() => undefined);
+    for (const [nth, { at }] of there.entries()) weights[at] = shares[nth];
+    return weights;
   }
 
   #share(name: string, weights: readonly number[]): void {
@@ -95,10 +114,14 @@ export class SlotShares {
     const shares = divide(slots, weights, least).map((share) => Math.max(share, least));
     // Jobs beyond the share of their cell go on, and another cell has less until they have ended.
     const taken = cells.map(({ consumer }, at) => Math.max(shares[at] ?? 0, consumer.inHand(name)));
-    const all = taken.reduce((sum, each) => sum + each, 0);
+    const all = sum(taken);
     for (const [at, { consumer }] of cells.entries()) {
       const left = slots - (all - (taken[at] ?? 0));
       consumer.setSlots(name, Math.max(least, Math.min(shares[at] ?? 0, left)));
     }
   }
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, each) => all + each, 0);
 }

@@ -1,15 +1,15 @@
 import { QueueConsumer, QueueWatchdog } from '@sluice/queue';
-import type { AttemptStores } from '@sluice/response-store';
 import { loggedError, type Logger, untilRedisTakes } from '@sluice/runtime';
-import type { ConnectedSettings, WiredCell, WorkerClients } from '@sluice/wiring';
+import type { ConnectedSettings } from '@sluice/wiring';
 import type { AttemptRunner } from '../attempt-runner.ts';
 import { rescueOfWorker } from '../rescue-of-worker.ts';
 import type { RescueSchedule } from '../rescue-schedule.ts';
 import type { WorkerLimits } from './limits-of-cells.ts';
+import type { WorkerStoreCell } from './queues-of-cell.ts';
 
 export interface WorkerCellOptions {
   settings: ConnectedSettings;
-  cell: WiredCell<WorkerClients, AttemptStores>;
+  cell: WorkerStoreCell;
   /** How many cells share the slots of the worker. */
   cellCount: number;
   runner: AttemptRunner;

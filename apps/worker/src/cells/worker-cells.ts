@@ -1,4 +1,5 @@
 import type { QueueConsumer } from '@sluice/queue';
+import { queuesOf } from './queues-of-cell.ts';
 import { SlotShares } from './slot-shares.ts';
 import { WorkerCell, type WorkerCellOptions } from './worker-cell.ts';
 
@@ -16,7 +17,7 @@ export class WorkerCells implements Pick<QueueConsumer, 'serve' | 'taken' | 'inH
     this.#cells = cells.map((cell) => new WorkerCell({ ...options, cell, cellCount: cells.length }));
     this.#names = cells[0]?.queue.names ?? [];
     this.#shares = new SlotShares({
-      cells: cells.map(({ name, queue }, at) => ({ name, queue, consumer: this.#consumerAt(at) })),
+      cells: cells.map((cell, at) => ({ queues: queuesOf(cell), consumer: this.#consumerAt(at) })),
       names: () => this.#names,
       slots: options.settings.workerConcurrency,
     });

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
-import { queuePrefix } from '../queue-names.ts';
 import { RegularLook } from '../regular-look.ts';
 import { divide, divideInTurn } from './divide.ts';
+import { readFairShares } from './fair-shares.ts';
+import { type CellOfQueues, keysOfQueue, type QueueDemand, readDemand } from './queue-demand.ts';
 
 /** How often the limits follow what waits, in milliseconds. */
 const divideEveryMs = 1_000;
@@ -13,24 +14,20 @@ const leaseMs = 5_000;
 /** After so many looks, limits are lifted once more where there is none. */
 const liftAgainAfter = 10;
 
-/** The weight of the last look in the smoothed demand. */
+/** The weight of the last look in what is smoothed. */
 const smoothing = 0.5;
 
 const script = (name: string) =>
   readFileSync(new URL(`../../src/slots/${name}.lua`, import.meta.url), 'utf8');
 const scripts = {
-  read: script('read-slots'),
   limit: script('limit-slots'),
   lead: script('lead-slots'),
   grant: script('grant-slots'),
 };
 
 /** A cell in which jobs of the queues run. */
-export interface LimitedCell {
-  name: string;
+export interface LimitedCell extends CellOfQueues {
   connection: Pick<Redis, 'eval' | 'hsetnx'>;
-  /** Starts every key of the cell. */
-  keyPrefix: string;
 }
 
 export interface DividedLimitsOptions {
@@ -47,10 +44,7 @@ export interface DividedLimitsOptions {
 /** A queue in a cell that answers. */
 interface Place {
   cell: LimitedCell;
-  /** How many jobs may run there; undefined where nothing limits the queue yet. */
-  limit: number | undefined;
-  /** How many run or wait. */
-  demand: number;
+  demand: QueueDemand;
   /** How many it has of the limit of the queue, and how many of that are noted. */
   granted: number;
   noted: number | undefined;
@@ -59,8 +53,8 @@ interface Place {
 }
 
 /**
- * Divides the limit of a queue over the cells of the store, by what waits and runs in each, every second. One process at a time does it, whichever
- * is alive.
+ * Divides the limit of a queue over the cells of the store every second, as fairly between its tenants as if there were one cell; see `fairShares`.
+ * One process at a time does it, whichever is alive.
  *
  * The cells together never run more than the limit: a grant is noted in the first cell before the cell gets it, and taken back after the cell runs
  * less. What a cell that does not answer was granted stays granted. A divider that was frozen and goes on changes nothing any more, neither the
@@ -68,7 +62,9 @@ interface Place {
  */
 export class DividedLimits {
   readonly #options: DividedLimitsOptions;
-  readonly #demand = new Map<string, number>();
+  /** How much each place needs, and how much of a limit that is too small is its fair share, smoothed. */
+  readonly #needs = new Map<string, number>();
+  readonly #fair = new Map<string, number>();
   /** How much more of a limit that is too small a cell should have had. */
   readonly #owed = new Map<string, number>();
   readonly #lifted = new Set<string>();
@@ -88,7 +84,7 @@ export class DividedLimits {
   /** Sees to it that no queue with a limit runs without one in a cell. Call it before jobs of the cell are taken. */
   async prepare({ connection, keyPrefix }: LimitedCell): Promise<void> {
     for (const [queue, limit] of this.#options.limits())
-      if (limit !== undefined) await connection.hsetnx(keysOf(keyPrefix, queue).meta, 'concurrency', 0);
+      if (limit !== undefined) await connection.hsetnx(keysOfQueue(keyPrefix, queue).meta, 'concurrency', 0);
   }
 
   start(): void {
@@ -130,12 +126,12 @@ export class DividedLimits {
 
   async #divide(queue: string, limit: number): Promise<void> {
     this.#lifted.delete(queue);
-    const { places, away } = await this.#read(queue);
-    this.#setShares(queue, places, Math.max(0, limit - away));
+    const { places, away } = await this.#read(queue, limit);
+    await this.#setShares(queue, places, Math.max(0, limit - away));
     // A cell runs less before another one is granted more. What runs beyond its share goes on, and stays granted until it ends.
     for (const place of places) {
       const { share, granted } = place;
-      if (share > granted || (share === granted && place.limit === granted)) continue;
+      if (share > granted || (share === granted && place.demand.limit === granted)) continue;
       const active = await this.#limit(queue, place.cell, share);
       if (active === undefined) return;
       place.granted = Math.max(share, active);
@@ -149,19 +145,19 @@ export class DividedLimits {
       left -= more;
     }
     if (!(await this.#grant(queue, limit, places))) return;
-    for (const { cell, granted, limit: before } of rising)
-      if (granted !== before) await this.#limit(queue, cell, granted);
+    for (const { cell, granted, demand } of rising)
+      if (granted !== demand.limit) await this.#limit(queue, cell, granted);
   }
 
   /** Reads what each cell has and needs. `away`: what the cells have that do not answer. */
-  async #read(queue: string): Promise<{ places: Place[]; away: number }> {
+  async #read(queue: string, limit: number): Promise<{ places: Place[]; away: number }> {
     const { cells } = this.#options;
     const [{ connection, keyPrefix }] = cells;
     const noted = await connection.hgetall(grantsKey(keyPrefix, queue));
     const gone = Object.keys(noted).filter((name) => !cells.some((cell) => cell.name === name));
     if (gone.length > 0) await connection.hdel(grantsKey(keyPrefix, queue), ...gone);
     const read = await Promise.allSettled(
-      cells.map((cell) => this.#readPlace(cell, queue, noted[cell.name])),
+      cells.map(async (cell) => placeOf(cell, await readDemand(cell, queue, limit), noted[cell.name])),
     );
     const places = read.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
     // A silent cell without a note was granted nothing.
@@ -171,45 +167,36 @@ export class DividedLimits {
     return { places, away };
   }
 
-  async #readPlace(cell: LimitedCell, queue: string, noted: string | undefined): Promise<Place> {
-    const { meta, active, wait, prioritized } = keysOf(cell.keyPrefix, queue);
-    const reply = await cell.connection.eval(scripts.read, 4, meta, active, wait, prioritized);
-    const [limitText, running, waiting] = reply as [string, number, number]; // by the script
-    const limit = limitText === '' ? undefined : Number(limitText);
-    const known = noted === undefined ? undefined : Number(noted);
-    const granted = known ?? Math.max(limit ?? 0, running);
-    return { cell, limit, demand: running + waiting, granted, noted: known, share: 0 };
-  }
-
   /**
-   * Each cell has what it needs, and a part of what nobody needs. When there is too little, each has its part of that, and where its part is less
-   * than one it has one in its turn.
+   * Each cell has what it needs, and a part of what nobody needs. When there is too little, each has its fair share of that, and where its share is
+   * less than one it has one in its turn.
    */
-  #setShares(queue: string, places: readonly Place[], available: number): void {
+  async #setShares(queue: string, places: readonly Place[], available: number): Promise<void> {
     const names = places.map(({ cell }) => `${cell.name} ${queue}`);
-    const demands = places.map(({ demand }, at) => this.#smoothed(names[at] ?? '', demand));
-    const needed = demands.reduce((sum, demand) => sum + demand, 0);
+    const needs = places.map(({ demand }, at) =>
+      Math.ceil(smoothed(this.#needs, names[at] ?? '', demand.running + demand.waiting)),
+    );
+    const needed = needs.reduce((sum, need) => sum + need, 0);
     if (needed <= available) {
       const spare = divide(
         available - needed,
         places.map(() => 1),
       );
-      for (const [at, place] of places.entries()) place.share = (demands[at] ?? 0) + (spare[at] ?? 0);
-      for (const name of names) this.#owed.delete(name);
+      for (const [at, place] of places.entries()) place.share = (needs[at] ?? 0) + (spare[at] ?? 0);
+      for (const name of names) {
+        this.#owed.delete(name);
+        this.#fair.delete(name);
+      }
       return;
     }
+    const exact = await readFairShares(queue, places, available);
+    const fair = exact.map((share, at) => smoothed(this.#fair, names[at] ?? '', share));
     const owedBefore = names.map((name) => this.#owed.get(name) ?? 0);
-    const { parts, owed } = divideInTurn(available, demands, owedBefore);
+    const { parts, owed } = divideInTurn(available, fair, owedBefore);
     for (const [at, place] of places.entries()) {
       place.share = parts[at] ?? 0;
       this.#owed.set(names[at] ?? '', owed[at] ?? 0);
     }
-  }
-
-  #smoothed(place: string, demand: number): number {
-    const smoothed = smoothing * demand + (1 - smoothing) * (this.#demand.get(place) ?? demand);
-    this.#demand.set(place, smoothed);
-    return Math.ceil(smoothed);
   }
 
   /** Limits a cell; returns how many jobs it runs, or undefined when a later divider has limited it. */
@@ -218,7 +205,7 @@ export class DividedLimits {
     { connection, keyPrefix }: LimitedCell,
     limit: number | '',
   ): Promise<number | undefined> {
-    const { meta, active } = keysOf(keyPrefix, queue);
+    const { meta, active } = keysOfQueue(keyPrefix, queue);
     const keys = [meta, active, `${keyPrefix}slots-fence`];
     const reply = await connection.eval(scripts.limit, keys.length, ...keys, this.#epoch, limit);
     const [later, running] = reply as [number, number]; // by the script
@@ -254,8 +241,14 @@ export class DividedLimits {
 const leaderKey = (keyPrefix: string) => `${keyPrefix}slots-leader`;
 const grantsKey = (keyPrefix: string, queue: string) => `${keyPrefix}slots:${queue}`;
 
-/** The keys of a queue, as BullMQ names them. */
-function keysOf(keyPrefix: string, queue: string) {
-  const key = (name: string) => `${queuePrefix(keyPrefix)}:${queue}:${name}`;
-  return { meta: key('meta'), active: key('active'), wait: key('wait'), prioritized: key('prioritized') };
+function placeOf(cell: LimitedCell, demand: QueueDemand, noted: string | undefined): Place {
+  const known = noted === undefined ? undefined : Number(noted);
+  const granted = known ?? Math.max(demand.limit ?? 0, demand.running);
+  return { cell, demand, granted, noted: known, share: 0 };
+}
+
+function smoothed(before: Map<string, number>, name: string, now: number): number {
+  const value = smoothing * now + (1 - smoothing) * (before.get(name) ?? now);
+  before.set(name, value);
+  return value;
 }

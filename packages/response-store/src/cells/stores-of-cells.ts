@@ -1,26 +1,21 @@
+import { newResponseId } from '@sluice/contract';
 import type { AttemptStore } from '../attempt-store.ts';
 import type { CallerStore } from '../caller-store.ts';
 import { listStored } from '../reading/list-stored.ts';
-import { type Cell, cellOf, homeCell } from '../record/cells.ts';
+import { type Cell, cellOf } from '../record/cells.ts';
 import { type RedisKeys, redisKeys } from '../record/keys.ts';
 import type { ResponseStore } from '../response-store.ts';
+import { acceptInCell } from './accept-in-cell.ts';
 import { addUpUse } from './add-up-use.ts';
+import { cellsOfNew } from './cells-of-new.ts';
 import { locateInParts } from './locate-in-parts.ts';
 import { untilCellsStart } from './start-cells.ts';
+import { type CellsInUse, TenantCells } from './tenant-cells.ts';
 
 /** Everything that others use of a store: that of one cell, or those of several as one. */
 export type ResponseStores = Pick<ResponseStore, keyof ResponseStore>;
 export type CallerStores = Pick<CallerStore, keyof CallerStore>;
 export type AttemptStores = Pick<AttemptStore, keyof AttemptStore>;
-
-/** Which cells take new responses, and which did until now. */
-export interface CellsInUse {
-  open: readonly Cell[];
-  /** The sets of cells that took new responses before, as long as what they took may be asked for. */
-  former: () => readonly (readonly Cell[])[];
-  /** Told of a cell that drains and is to take a response that continues one of its own. */
-  onUse: (cell: Cell) => void;
-}
 
 /** The store of each cell, the first one first. */
 export type ByCell<Store> = ReadonlyMap<Cell, Store>;
@@ -70,23 +65,18 @@ export function callerStores(
 ): CallerStores {
   const { all, of, inCell } = finder(stores);
   const common = responseStores(keyPrefix, stores, cells);
+  const tenantCells = new TenantCells(cells);
   return {
     ...common,
     start: () => startAll(all),
     stop: () => inAll(all, (store) => store.stop()),
-    newId: async (tenant, randomBytes, place) => {
-      const { previousId, idempotencyKey } = place ?? {};
-      const before = previousId ? stores.get(cellOf(previousId)) : undefined;
-      const known =
-        before || idempotencyKey === undefined
-          ? before
-          : await formerCellOf(idempotencyKey, { tenant, stores, cells });
-      const id = await (known ?? inCell(common.keys.home(tenant))).newId(tenant, randomBytes);
-      if (!cells.open.includes(cellOf(id))) cells.onUse(cellOf(id));
-      return id;
+    newIds: async (tenant, randomBytes, place) => {
+      const found = await cellsOfNew(tenant, place, { stores, tenantCells });
+      for (const cell of found) if (!cells.open.includes(cell)) cells.onUse(cell);
+      return found.map((cell) => newResponseId(randomBytes, cell));
     },
     knowsKey: (tenant, idempotencyKey) => inCell(common.keys.home(tenant)).knowsKey(tenant, idempotencyKey),
-    accept: (accepting) => of(accepting.id).accept(accepting),
+    accept: (accepting) => acceptInCell(of(accepting.id), accepting, tenantCells),
     // Items may be of several cells.
     locateItems: (tenant, itemIds, limits) => locateInParts(of, { tenant, itemIds }, limits),
     earlierTokens: (tenant, id) => of(id).earlierTokens(tenant, id),
@@ -147,25 +137,9 @@ export function attemptStores(
     nextDue: (cell) => inCell(cell).nextDue(cell),
     renumber: (cell, queue, order) => inCell(cell).renumber(cell, queue, order),
     farQueues: (cell) => inCell(cell).farQueues(cell),
+    runningFlows: (cell, running) => inCell(cell).runningFlows(cell, running),
     recount: (cell) => inCell(cell).recount(cell),
   };
-}
-
-/**
- * The former home of a tenant that knows an Idempotency-Key: a request that is sent again after a cell was added or drained finds what it has begun.
- * Nobody asks when the home was always the same.
- */
-async function formerCellOf(
-  idempotencyKey: string,
-  { tenant, stores, cells }: { tenant: string; stores: ByCell<CallerStore>; cells: CellsInUse },
-): Promise<CallerStore | undefined> {
-  const home = homeCell(tenant, cells.open);
-  const former = new Set(cells.former().map((open) => homeCell(tenant, open)));
-  for (const cell of former) {
-    const store = cell === home ? undefined : stores.get(cell);
-    if (await store?.knowsKey(tenant, idempotencyKey)) return store;
-  }
-  return undefined;
 }
 
 interface Finder<Store> {

@@ -64,7 +64,7 @@ export const recordFields = {
   weight: field('number', 'accept'),
   /** Its start tag, by which it has its place among the others of its queue; absent while it waits outside of it. */
   tag: field('number', 'accept', 'caller', 'attempt', 'rescue'),
-  /** The cost to its flow of going into the queue, in ticks; only of a response that waits outside of it. */
+  /** The cost to its flow of going into the queue, in ticks. */
   cost: field('number', 'accept'),
   /** Its turn among the responses of a tenant that may only run so many at a time; absent without such a limit. */
   turn: field('number', 'accept'),

@@ -63,6 +63,7 @@ async function start(role: ApiRole, settings: Settings & { redisUrl: string }): 
   await storeStarted;
   for (const { clock } of parts.cells) if (!clock.isSynchronized) await clock.sample();
   await parts.known.start(signal);
+  if (parts.cells.length > 1) await parts.cellCounts.start();
   await parts.tenants.start(signal);
   await untilRedisTakes(() => parts.sealing.start(), signal);
   role.parts = parts;

@@ -11,7 +11,7 @@ function key(name: string, more: Partial<KeySettings> = {}): KeySettings {
     models: ['*'],
     tiers: ['default'],
     weight: 2,
-    limits: { readsPerMinute: 6000, queued: 5 },
+    limits: { readsPerMinute: 6000, queued: 5, cells: 1 },
     disabled: false,
     ...more,
   };
@@ -23,7 +23,7 @@ it('names each tenant once, with what any of its keys may ask for, and no key', 
     key('team-b'),
     key('team-a', { models: ['two', 'one'], tiers: ['default', 'flex'] }),
   ];
-  const limits = { readsPerMinute: 6000, queued: 5 };
+  const limits = { readsPerMinute: 6000, queued: 5, cells: 1 };
   expect(tenantsOf(keys, now)).toEqual([
     { name: 'team-a', weight: 2, models: ['one', 'two'], tiers: ['flex', 'default'], limits },
     { name: 'team-b', weight: 2, models: ['*'], tiers: ['default'], limits },

@@ -45,7 +45,7 @@ describe('the keys of the file and the stored ones', () => {
       expect(key).toMatchObject({
         name: 'team',
         weight: 3,
-        limits: { queued: 5, requestsPerMinute: 7, readsPerMinute: 60_000 },
+        limits: { queued: 5, requestsPerMinute: 7, readsPerMinute: 60_000, cells: 1 },
         disabled: false,
       });
     }
@@ -55,9 +55,9 @@ describe('the keys of the file and the stored ones', () => {
     const other = stored('key_1', { name: 'other', weight: 9, limits: { queued: 1, requestsPerMinute: 1 } });
     const { keys } = uniteKeys({ settings: ofFile, stored: [other, stored('key_2', { name: 'third' })] });
     expect(keys.map(({ name, weight, limits }) => [name, weight, limits])).toEqual([
-      ['team', 1, { queued: 5, readsPerMinute: 60_000 }],
-      ['other', 9, { queued: 1, requestsPerMinute: 1, readsPerMinute: 60_000 }],
-      ['third', 1, { readsPerMinute: 60_000 }],
+      ['team', 1, { queued: 5, readsPerMinute: 60_000, cells: 1 }],
+      ['other', 9, { queued: 1, requestsPerMinute: 1, readsPerMinute: 60_000, cells: 1 }],
+      ['third', 1, { readsPerMinute: 60_000, cells: 1 }],
     ]);
   });
 
@@ -103,7 +103,7 @@ describe('the keys of the file and the stored ones', () => {
       stored: [stored('key_1', { revokedAt, limits: { queued: 1 } }), stored('key_2')],
     });
     expect(keys.map(({ hash, limits }) => [hash, limits])).toEqual([
-      [hashKey('key_2'), { readsPerMinute: 60_000 }],
+      [hashKey('key_2'), { readsPerMinute: 60_000, cells: 1 }],
     ]);
   });
 

@@ -1,0 +1,132 @@
+import type { LimitName } from '@sluice/contract/tenant-limits';
+import { type Cell, homeCell, preferredCells } from '../record/cells.ts';
+import { cellCountOf, type Part } from './parts-of-limits.ts';
+
+/** A number of cells that the responses of a tenant were divided among. */
+export interface NotedCellCount {
+  cells: number;
+  /** How long ago that began and was last so, in milliseconds. */
+  sinceMs: number;
+  untilMs: number;
+}
+
+/** How many cells tenants were divided among, as every process has noted it. A tenant that was always in one has no notes. */
+export interface CellCountNotes {
+  /** What is noted of a tenant, as long as an Idempotency-Key of then may come again. */
+  of: (tenant: string) => readonly NotedCellCount[];
+  /** Notes what holds for a tenant now, once every minute. */
+  note: (tenant: string, cells: number) => Promise<void>;
+  /** How long another process may take to learn of a note, in milliseconds. */
+  tellingMs: number;
+  /** How long an Idempotency-Key may come again, in milliseconds. */
+  keyMs: number;
+}
+
+/** Which cells take new responses, and which did until now. */
+export interface CellsInUse {
+  open: readonly Cell[];
+  /** The sets of cells that took new responses before, as long as what they took may be asked for. */
+  former: () => readonly (readonly Cell[])[];
+  cellCounts: CellCountNotes;
+  /** Told of a cell that drains and is to take a response that continues one of its own. */
+  onUse: (cell: Cell) => void;
+}
+
+/** How long a cell that did not answer is left alone while there are others, in milliseconds. */
+const asideMs = 1_000;
+
+type Limits = { readonly [Name in LimitName]?: number | undefined };
+
+/** The cells of tenants: the first that a tenant prefers, as many as its limits say. */
+export class TenantCells {
+  readonly #cells: Pick<CellsInUse, 'open' | 'former' | 'cellCounts'>;
+  readonly #now: () => number;
+  /** Where the last response of a tenant of several cells went. */
+  readonly #turns = new Map<string, number>();
+  /** Until when nothing is to be had from a cell, or by a tenant there. */
+  readonly #aside = new Map<string, number>();
+
+  constructor(cells: Pick<CellsInUse, 'open' | 'former' | 'cellCounts'>, now = () => performance.now()) {
+    this.#cells = cells;
+    this.#now = now;
+  }
+
+  /** The cells of a tenant, its home first. */
+  of(tenant: string, limits: Limits): Cell[] {
+    const { open } = this.#cells;
+    const count = cellCountOf(limits, open.length);
+    return count === 1 ? [homeCell(tenant, open)] : firstCells(tenant, open, count);
+  }
+
+  /** The part of the limits of a tenant that holds in a cell. A conversation that goes on in a former cell has the smallest there. */
+  partIn(cell: Cell, tenant: string, limits: Limits): Part {
+    const cells = this.of(tenant, limits);
+    const at = cells.indexOf(cell);
+    return { at: at === -1 ? cells.length - 1 : at, of: cells.length };
+  }
+
+  /**
+   * The cells of a tenant in the order in which a new response asks for room: in turn, without those where there is none. When there is none anywhere,
+   * the one alone that has some first.
+   */
+  inTurn(tenant: string, limits: Limits): Cell[] {
+    const cells = this.of(tenant, limits);
+    if (cells.length === 1) return cells;
+    const turn = ((this.#turns.get(tenant) ?? -1) + 1) % cells.length;
+    this.#turns.set(tenant, turn);
+    const order = [...cells.slice(turn), ...cells.slice(0, turn)];
+    const now = this.#now();
+    const free = order.filter((cell) => this.#asideUntil(cell, tenant) <= now);
+    const until = (cell: Cell) => this.#asideUntil(cell, tenant);
+    return free.length > 0 ? free : order.toSorted((one, other) => until(one) - until(other)).slice(0, 1);
+  }
+
+  /** A cell did not answer. */
+  notAnswered(cell: Cell): void {
+    this.#aside.set(cell, this.#now() + asideMs);
+  }
+
+  /** A tenant has used up its requests of a minute in a cell, for so long. */
+  usedUp(cell: Cell, tenant: string, forMs: number): void {
+    this.#aside.set(`${cell} ${tenant}`, this.#now() + forMs);
+  }
+
+  /**
+   * The cell of an Idempotency-Key of a tenant, and those in which it may stand for a response from before the cells or their number changed. A number
+   * that is new is used when every process has learnt of it, so that each of two processes looks where the other one has put the key.
+   */
+  async ofKey(tenant: string, key: string, limits: Limits): Promise<{ cell: Cell; former: Cell[] }> {
+    const { open, former, cellCounts } = this.#cells;
+    const present = cellCountOf(limits, open.length);
+    if (present > 1 || cellCounts.of(tenant).length > 0) await cellCounts.note(tenant, present);
+    const { count, before } = this.#countsOf(tenant, present);
+    const of = (cells: readonly Cell[], most: number) =>
+      most === 1 ? homeCell(tenant, cells) : homeCell(`${tenant}:${key}`, firstCells(tenant, cells, most));
+    const cell = of(open, count);
+    const others = new Set([open, ...former()].flatMap((cells) => before.map((most) => of(cells, most))));
+    others.delete(cell);
+    return { cell, former: [...others] };
+  }
+
+  /** The number of cells that the keys of a tenant go by now, and all numbers that they went by. */
+  #countsOf(tenant: string, present: number): { count: number; before: number[] } {
+    const { tellingMs, keyMs, of } = this.#cells.cellCounts;
+    const noted = of(tenant);
+    if (noted.length === 0) return { count: 1, before: [1] };
+    const known = noted.filter(({ sinceMs }) => sinceMs > tellingMs);
+    const [latest] = known.toSorted((one, other) => one.untilMs - other.untilMs);
+    const isKnown = known.some(({ cells }) => cells === present);
+    const before = noted.map(({ cells }) => cells);
+    // A tenant was in one cell before its first note.
+    if (noted.every(({ sinceMs }) => sinceMs < keyMs + tellingMs)) before.push(1);
+    return { count: isKnown ? present : (latest?.cells ?? 1), before };
+  }
+
+  #asideUntil(cell: Cell, tenant: string): number {
+    return Math.max(this.#aside.get(cell) ?? 0, this.#aside.get(`${cell} ${tenant}`) ?? 0);
+  }
+}
+
+function firstCells(tenant: string, cells: readonly Cell[], count: number): Cell[] {
+  return preferredCells(tenant, cells).slice(0, count);
+}
