@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { type CrowdName, crowds } from './story/crowds.ts';
 
 export interface CommandLine {
   /** The first seed, and how many. */
@@ -10,6 +11,8 @@ export interface CommandLine {
   replay: number | undefined;
   /** Files with scenarios whose histories are to be told. */
   scenarios: string[];
+  /** A crowd that is to come; undefined for none. */
+  crowd: CrowdName | undefined;
   /** Stops at the first seed that fails, and shortens nothing. */
   first: boolean;
   /** Runs the seeds and prints their digests. */
@@ -24,6 +27,7 @@ export function readCommandLine(args: string[]): CommandLine {
       from: { type: 'string', default: '0' },
       minutes: { type: 'string' },
       replay: { type: 'string' },
+      crowd: { type: 'string' },
       scenario: { type: 'string', multiple: true, default: [] },
       first: { type: 'boolean', default: false },
       digests: { type: 'boolean', default: false },
@@ -35,9 +39,15 @@ export function readCommandLine(args: string[]): CommandLine {
     minutes: values.minutes === undefined ? undefined : Number(values.minutes),
     replay: values.replay === undefined ? undefined : wholeNumber('replay', values.replay),
     scenarios: values.scenario,
+    crowd: crowdNamed(values.crowd),
     first: values.first,
     digests: values.digests,
   };
+}
+
+function crowdNamed(name: string | undefined): CrowdName | undefined {
+  if (name === undefined || name === 'shares' || name === 'minutes') return name;
+  throw new Error(`--crowd is none of ${Object.keys(crowds).join(', ')}: '${name}'`);
 }
 
 function wholeNumber(name: string, text: string): number {

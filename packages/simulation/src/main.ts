@@ -3,6 +3,7 @@ import './world/replace-builtins.ts';
 import { readFileSync } from 'node:fs';
 import { terminalProgress } from '@sluice/testing';
 import { readCommandLine } from './command-line.ts';
+import { acceptedInMinutes, type CrowdName, crowds, heavyPart } from './story/crowds.ts';
 import { makeScenario } from './story/make-scenario.ts';
 import { rarePaths } from './story/rare-paths.ts';
 import { type Result, runScenario } from './story/run-scenario.ts';
@@ -19,6 +20,7 @@ process.exitCode = await main();
 
 async function main(): Promise<number> {
   if (line.replay !== undefined) return replay(makeScenario(line.replay));
+  if (line.crowd !== undefined) return runCrowd(line.crowd);
   if (line.scenarios.length === 0) return runSeeds();
   let failed = 0;
   for (const file of line.scenarios) {
@@ -34,6 +36,14 @@ async function replay(scenario: Scenario): Promise<number> {
   print(`\n${result.digest}: ${result.steps} steps`);
   for (const problem of result.problems) print(`PROBLEM ${problem}`);
   return result.problems.length === 0 ? 0 : 1;
+}
+
+/** Says how much each tenant of a crowd has had, as JSON, and what is wrong with its history. */
+async function runCrowd(name: CrowdName): Promise<number> {
+  const { problems, calls, callers } = await runScenario(crowds[name](line.from));
+  print(JSON.stringify(name === 'shares' ? { heavyPart: heavyPart(calls) } : acceptedInMinutes(callers)));
+  for (const problem of problems) print(`PROBLEM ${problem}`);
+  return problems.length === 0 ? 0 : 1;
 }
 
 async function runSeeds(): Promise<number> {

@@ -22,6 +22,9 @@ async function simulate(...args: string[]): Promise<string> {
 /** They compute all of the time, and share the processor with other tests. */
 const withinMs = 300_000;
 
+/** The figures that a crowd prints, before any problem. */
+const told = (text: string): unknown => JSON.parse(text.split('\n')[0] ?? '');
+
 const digests = (text: string) => text.split('\n').filter((line) => /^\d+ [0-9a-f]{16}$/.test(line));
 
 describe('the service in simulated time', { timeout: withinMs }, () => {
@@ -39,6 +42,18 @@ describe('the service in simulated time', { timeout: withinMs }, () => {
     // Others came before these in their process, and none before the first of them in this one: a world leaves nothing to the next.
     const again = digests(await simulate('--seeds', '4', '--from', '120', '--digests'));
     expect(again).toEqual(digests(seeds).slice(20));
+  });
+
+  it('shares a model by the weights of tenants, of whom one is in all cells and the other in one', async () => {
+    const { heavyPart } = told(await simulate('--crowd', 'shares')) as { heavyPart: number };
+    expect(heavyPart).toBeGreaterThan(0.75 * 0.95);
+    expect(heavyPart).toBeLessThan(0.75 * 1.05);
+  });
+
+  it('accepts no more than a limit of a minute over three cells and four apis, and nearly as much', async () => {
+    const { most, inAll } = told(await simulate('--crowd', 'minutes')) as { most: number; inAll: number };
+    expect(most).toBeLessThanOrEqual(45);
+    expect(inAll).toBeGreaterThanOrEqual(0.95 * 3 * 45);
   });
 
   it('keeps its promises where it did not before', async () => {

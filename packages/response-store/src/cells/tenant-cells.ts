@@ -110,8 +110,9 @@ export class TenantCells {
 
   /** The number of cells that the keys of a tenant go by now, and all numbers that they went by. */
   #countsOf(tenant: string, present: number): { count: number; before: number[] } {
-    const { tellingMs, keyMs, of } = this.#cells.cellCounts;
-    const noted = of(tenant);
+    const { cellCounts } = this.#cells;
+    const { tellingMs, keyMs } = cellCounts;
+    const noted = cellCounts.of(tenant);
     if (noted.length === 0) return { count: 1, before: [1] };
     const known = noted.filter(({ sinceMs }) => sinceMs > tellingMs);
     const [latest] = known.toSorted((one, other) => one.untilMs - other.untilMs);

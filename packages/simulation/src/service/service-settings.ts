@@ -1,5 +1,15 @@
 import { loadSettings, type Settings } from '@sluice/config';
-import { cellNames, keyPrefix, models, mostNarrow, tenants } from './names.ts';
+import {
+  cellNames,
+  crowdModel,
+  crowdTenants,
+  keyPrefix,
+  models,
+  mostInMinute,
+  mostNarrow,
+  mostShared,
+  tenants,
+} from './names.ts';
 
 /** What differs from seed to seed. */
 export interface ServiceChoices {
@@ -9,6 +19,8 @@ export interface ServiceChoices {
   isReplicated: boolean;
   /** How many cells the store has; 1 by default. */
   cells?: number;
+  /** Whether it has the tenants and the model of a crowd; false by default. */
+  hasCrowd?: boolean | undefined;
 }
 
 /** The host of the store of a cell. */
@@ -22,9 +34,9 @@ const known = new Map<string, Settings & { redisUrl: string }>();
 /** The settings of every process: locks as short as they may be, so that a seed has many of them. */
 export function serviceSettings(
   role: 'api' | 'worker',
-  { keepsRecords, isReplicated, cells = 1 }: ServiceChoices,
+  { keepsRecords, isReplicated, cells = 1, hasCrowd = false }: ServiceChoices,
 ): Settings & { redisUrl: string } {
-  const name = `${role} ${keepsRecords} ${isReplicated} ${cells}`;
+  const name = `${role} ${keepsRecords} ${isReplicated} ${cells} ${hasCrowd}`;
   const redisUrl = addresses(cells);
   const before = known.get(name);
   if (before) return before;
@@ -40,10 +52,12 @@ providers: [{ id: upstream, type: simulator }]
 models:
   - { id: ${models.wide}, routes: [{ provider: upstream }], price: { input: 2.5, cachedInput: 0.5, output: 10 } }
   - { id: ${models.narrow}, routes: [{ provider: upstream }], concurrency: ${mostNarrow} }
+${hasCrowd ? `  - { id: ${crowdModel}, routes: [{ provider: upstream }], concurrency: ${mostShared} }` : ''}
 keys:
-  - { name: ${tenants.free}, key: sk-simulation-0123456789abcdef, limits: ${budget} }
-  - { name: ${tenants.other}, key: sk-simulation-0f1e2d3c4b5a6978, limits: ${budget} }
-  - { name: ${tenants.limited}, key: sk-simulation-fedcba9876543210, limits: { concurrent: 2, tokensPerMonth: 1000000000, spendPerMonth: 1000000 } }
+  - { name: ${tenants.free}, key: sk-simulation-0123456789abcdef, limits: { ${budget} } }
+  - { name: ${tenants.other}, key: sk-simulation-0f1e2d3c4b5a6978, limits: { cells: 2, ${budget} } }
+  - { name: ${tenants.limited}, key: sk-simulation-fedcba9876543210, limits: { cells: 2, concurrent: 2, ${budget} } }
+${hasCrowd ? crowd : ''}
 recovery: { lockMs: 3000, stalledMs: 500, maxAttempts: ${maxAttempts} }
 durability: ${isReplicated ? 'replica' : 'local'}
 timeouts: { durabilityMs: 500, queueMs: ${queueMs}, backgroundQueueMs: ${queueMs}, totalMs: ${totalMs}, syncWaitMs: ${queueMs + totalMs} }
@@ -60,7 +74,13 @@ usage: { enabled: ${role === 'worker'} }
 }
 
 /** Budgets that nobody comes near: they are counted, and `check-budgets.ts` holds them against what responses took. */
-const budget = '{ tokensPerMonth: 1000000000, spendPerMonth: 1000000 }';
+const budget = 'tokensPerMonth: 1000000000, spendPerMonth: 1000000';
+
+const crowd = `
+  - { name: ${crowdTenants.heavy}, key: sk-simulation-1032547698badcfe, weight: 3, limits: { ${budget} } }
+  - { name: ${crowdTenants.spread}, key: sk-simulation-2301674589efcdab, limits: { cells: 3, ${budget} } }
+  - { name: ${crowdTenants.hurried}, key: sk-simulation-3210765498fedcba, limits: { cells: 3, requestsPerMinute: ${mostInMinute}, ${budget} } }
+`;
 
 /** How long a process that was told to stop may take, in milliseconds. */
 export const drainMs = 5_000;

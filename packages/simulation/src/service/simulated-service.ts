@@ -15,6 +15,7 @@ export interface ServiceOptions {
   isReplicated: boolean;
   /** How many cells the store has; 1 by default. */
   cells?: number;
+  hasCrowd?: boolean | undefined;
   providersOf: ProvidersOf;
   /** The release of each second api and worker; that of the others by default. */
   otherRelease: Release | undefined;

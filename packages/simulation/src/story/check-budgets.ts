@@ -1,5 +1,5 @@
 import type { EndFact } from '@sluice/response-store';
-import { tenants } from '../service/names.ts';
+import type { SimulatedNetwork } from '../world/simulated-network.ts';
 import type { History } from './history.ts';
 
 /** An end as the outbox has it. */
@@ -18,23 +18,23 @@ export function checkBudgets({ service, callers, losses }: History): string[] {
   // A store that has forgotten something has forgotten it of both, at different moments.
   if (losses.length > 0) return [];
   const { networks, keys } = service;
-  const ends = networks.flatMap((network, at) =>
-    writtenEnds(network.ask('XRANGE', keys.inCell(at).outbox, '-', '+')),
-  );
+  const ends = networks.flatMap((network, at) => writtenEnds(entriesOf(network, keys.inCell(at).outbox)));
   const problems: string[] = [];
   const seen = new Set<string>();
   for (const { id } of ends) {
     if (seen.has(id)) problems.push(`the end of ${id} was written twice`);
     seen.add(id);
   }
-  for (const tenant of Object.values(tenants)) {
+  for (const tenant of new Set(callers.map(({ plan }) => plan.tenant))) {
     const own = ends.filter((end) => end.tenant === tenant);
-    const home = keys.homeOf(tenant);
-    const budget = fieldsOf(networks[home]?.ask('HGETALL', keys.inCell(home).budget('tenant', tenant)));
+    // Each cell has its part.
+    const budgets = networks.map((network, at) =>
+      fieldsOf(network.ask('HGETALL', keys.inCell(at).budget('tenant', tenant))),
+    );
     // Nobody is told of the end of a response that was refused, although it may have run for a moment.
     const isExact = !callers.some(({ plan, wasRefused }) => plan.tenant === tenant && wasRefused);
     for (const [kind, of] of kinds) {
-      const taken = Number(budget.get(`${kind}_in_month`) ?? 0);
+      const taken = budgets.reduce((all, budget) => all + Number(budget.get(`${kind}_in_month`) ?? 0), 0);
       const sum = own.reduce((all, end) => all + of(end), 0);
       if (isExact ? taken !== sum : taken < sum)
         problems.push(`the budget of ${tenant} has ${taken} ${kind}, and its responses took ${sum}`);
@@ -47,6 +47,21 @@ const kinds = [
   ['tokens', ({ tokens }: WrittenEnd) => tokens],
   ['spend', ({ spend }: WrittenEnd) => spend],
 ] as const;
+
+/** So many entries are read at once: the store gives no more than a part of a long reply in one step. */
+const pageSize = 100;
+
+function entriesOf(network: SimulatedNetwork, stream: string): unknown[] {
+  const entries: unknown[] = [];
+  for (let from = '-'; ; ) {
+    const page = network.ask('XRANGE', stream, from, '+', 'COUNT', String(pageSize));
+    if (!Array.isArray(page)) return entries;
+    entries.push(...page);
+    const last = page.at(-1);
+    if (page.length < pageSize || !Array.isArray(last)) return entries;
+    from = `(${String(last[0])}`;
+  }
+}
 
 function writtenEnds(reply: unknown): WrittenEnd[] {
   if (!Array.isArray(reply)) return [];

@@ -1,7 +1,6 @@
 import { isTerminal, type Status } from '@sluice/contract';
 import { checkEventGrammar } from '@sluice/testing';
 import type { ReadyApi, SimulatedService } from '../service/simulated-service.ts';
-import { tenants } from '../service/names.ts';
 import { checkBudgets } from './check-budgets.ts';
 import { checkCalls, checkCompletion } from './check-calls.ts';
 import { checkResponse, type ReadResponse } from './check-response.ts';
@@ -46,13 +45,13 @@ interface StoredResponse {
   apis: readonly ReadyApi[];
 }
 
-async function readAll({ service }: History): Promise<StoredResponse[]> {
+async function readAll({ service, callers }: History): Promise<StoredResponse[]> {
   const all: StoredResponse[] = [];
   const { world } = service;
   for (const apis of Map.groupBy(service.apis, ({ release }) => release).values()) {
     const [api] = apis;
     if (!api) continue;
-    for (const tenant of Object.values(tenants)) {
+    for (const tenant of new Set(callers.map(({ plan }) => plan.tenant))) {
       const told = await answered(service, () => list({ world, api, plan: { name: 'list', tenant } }));
       if (told.kind !== 'response') throw new Error(`The list is ${JSON.stringify(told)}`);
       const responses = JSON.parse(told.json) as ReadResponse[]; // as `list` prints it
@@ -86,8 +85,10 @@ async function checkCaller(
 ): Promise<string[]> {
   const { plan } = caller;
   // A store that has lost something has lost nothing of the tenants of another cell.
-  const home = history.service.keys.homeOf(plan.tenant);
-  const touching = history.losses.filter((loss) => loss.cell === home && isTouched(caller, fate, loss));
+  const cells = history.service.keys.cellsOf(plan.tenant);
+  const touching = history.losses.filter(
+    (loss) => cells.includes(loss.cell) && isTouched(caller, fate, loss),
+  );
   const losses = touching.length;
   const isTold = touching.every(({ sparesTold }) => sparesTold);
   const calls = history.upstream.callsOf(plan.name);

@@ -1,9 +1,9 @@
-import { models } from '../service/names.ts';
+import { crowdModel, models } from '../service/names.ts';
 import type { CellKeys } from '@sluice/response-store';
 import type { SimulatedNetwork } from '../world/simulated-network.ts';
 import type { SimulatedService } from '../service/simulated-service.ts';
 
-const queues = Object.values(models).join('|');
+const queues = [...Object.values(models), crowdModel].join('|');
 
 /** Keys without an expiry that a service has when nobody asks for anything. */
 const permanent = [
@@ -12,8 +12,8 @@ const permanent = [
   // Whether the store was emptied.
   /:store-mark:(api|worker)$/,
   /:(journal|audit)$/,
-  // Which cells there are, and what each is granted of a limit.
-  /:(cells|slots-epoch|slots-fence)$/,
+  // Which cells there are, how many of them tenants have, and what each is granted of a limit.
+  /:(cells|cell-counts|slots-epoch|slots-fence)$/,
   new RegExp(`:slots:(${queues})$`),
   // Nobody reads it here.
   /:outbox$/,

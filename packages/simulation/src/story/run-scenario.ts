@@ -7,7 +7,7 @@ import { Faults } from './inject-faults.ts';
 import { RarePaths } from './rare-paths.ts';
 import type { Scenario } from './scenario.ts';
 import { SimulatedCaller } from './simulated-caller.ts';
-import { SimulatedUpstream } from './upstream.ts';
+import { SimulatedUpstream, type UpstreamCall } from './upstream.ts';
 import { leftovers } from './leftovers.ts';
 import { queueMs, totalMs } from '../service/service-settings.ts';
 
@@ -23,6 +23,8 @@ export interface Result {
   responses: number;
   /** How often each rare path was taken. */
   reached: ReadonlyMap<string, number>;
+  calls: readonly UpstreamCall[];
+  callers: readonly SimulatedCaller[];
 }
 
 /** How long all may take to come to rest behind the last fault and the last caller, in milliseconds. */
@@ -57,7 +59,8 @@ export async function runScenario(scenario: Scenario, log?: (line: string) => vo
     for (const network of service.networks)
       network.onAnswer = (bytes, isLost) => paths.answered(bytes, isLost);
     let told: string[] | undefined;
-    tell(service, upstream, scenario).then(
+    const callers: SimulatedCaller[] = [];
+    tell(service, upstream, { scenario, callers }).then(
       (problems) => {
         told = problems;
       },
@@ -74,6 +77,8 @@ export async function runScenario(scenario: Scenario, log?: (line: string) => vo
       simulatedMs: world.elapsedMs,
       responses: scenario.callers.length,
       reached: paths.counts,
+      calls: upstream.calls,
+      callers,
     };
   } finally {
     process.off('unhandledRejection', onUnhandled);
@@ -83,14 +88,14 @@ export async function runScenario(scenario: Scenario, log?: (line: string) => vo
 async function tell(
   service: SimulatedService,
   upstream: SimulatedUpstream,
-  scenario: Scenario,
+  { scenario, callers }: { scenario: Scenario; callers: SimulatedCaller[] },
 ): Promise<string[]> {
   const { world } = service;
   world.as(anybody(service), () => randomBytes(poolSize));
   while (!service.isWhole) await world.sleep(lookEveryMs);
   const faults = new Faults(service, scenario);
   const begunAt = world.elapsedMs;
-  const callers = scenario.callers.map((plan) => new SimulatedCaller(world, service, plan));
+  callers.push(...scenario.callers.map((plan) => new SimulatedCaller(world, service, plan)));
   const lastMs = begunAt + Math.max(...scenario.callers.map(({ atMs }) => atMs));
   let left: string[] = [];
   for (;;) {

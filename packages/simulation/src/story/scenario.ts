@@ -13,6 +13,8 @@ export interface Scenario {
   isReplicated?: boolean;
   /** How many cells the store has; 1 by default. */
   cells?: number;
+  /** Whether the service has the tenants and the model of a crowd; false by default. */
+  hasCrowd?: boolean;
   /** Whether each second api and worker is of a release that writes other records; false by default. */
   hasTwoReleases?: boolean;
   callers: readonly CallerPlan[];
