@@ -87,6 +87,27 @@ describe('the order of a queue', () => {
     expect(await run(queue, 20)).toEqual(ids);
   });
 
+  it('tells to which flows responses belong that run, and how far each has asked ahead', async () => {
+    const queue = new JobSet();
+    await arrivals(queue, 5, { tenant: 'heavy' });
+    const running = [await queue.take(), await queue.take()].map((id = '') => id);
+    for (const id of running) await store.take(id, 'a');
+    const light = await arrive(queue, { tenant: 'light', weight: 2 });
+    await store.take(light, 'a');
+    const responseIds = [...running, light, 'create-response_0unknown'];
+    expect(await store.attempts.runningFlows('0', { queue: 'simulator', responseIds })).toEqual({
+      passed: 4,
+      flows: [
+        { running: 2, cost: 4, lead: 16 },
+        { running: 1, cost: 2, lead: 2 },
+      ],
+    });
+    expect(await store.attempts.runningFlows('0', { queue: 'other', responseIds: [] })).toEqual({
+      passed: 0,
+      flows: [],
+    });
+  });
+
   it('puts a tenant that asks for little before one with a backlog, however long that is', async () => {
     const queue = new JobSet();
     await arrivals(queue, 300, { tenant: 'heavy' });

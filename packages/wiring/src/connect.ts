@@ -12,7 +12,7 @@ import {
   throttledWarning,
 } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
-import { StoredCellCounts } from './cell-count-notes.ts';
+import { StoredCellCounts } from './stored-cell-counts.ts';
 import { KnownCells } from './known-cells.ts';
 import { outboxWriting } from './outbox-readers.ts';
 import type { ConnectedSettings, Role } from './roles.ts';

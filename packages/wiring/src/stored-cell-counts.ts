@@ -13,7 +13,7 @@ const tellingMs = 3_000;
 /** How often a process renews a note, in milliseconds. */
 const noteEveryMs = 60_000;
 
-export interface CellCountNotesOptions {
+export interface StoredCellCountsOptions {
   /** To the first cell. */
   connection: Pick<Redis, 'hgetall' | 'hset' | 'hdel' | 'time'>;
   /** Starts the keys of the first cell. */
@@ -38,7 +38,7 @@ interface Note {
 export class StoredCellCounts implements CellCountNotes {
   readonly tellingMs = tellingMs;
   readonly keyMs: number;
-  readonly #options: CellCountNotesOptions;
+  readonly #options: StoredCellCountsOptions;
   readonly #key: string;
   readonly #warn: (error: unknown) => void;
   #notes = new Map<string, Note[]>();
@@ -51,7 +51,7 @@ export class StoredCellCounts implements CellCountNotes {
     readEveryMs,
   );
 
-  constructor(options: CellCountNotesOptions) {
+  constructor(options: StoredCellCountsOptions) {
     this.#options = options;
     this.#key = `${options.keyPrefix}cell-counts`;
     this.keyMs = options.settings.retention.idempotencySeconds * 1_000;

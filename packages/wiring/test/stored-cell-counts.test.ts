@@ -1,0 +1,74 @@
+import { loadSettings } from '@sluice/config';
+import { createLogger } from '@sluice/runtime';
+import { testRedis, type TestRedis } from '@sluice/testing';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { StoredCellCounts } from '../src/stored-cell-counts.ts';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await testRedis();
+});
+afterAll(() => redis.close());
+
+const settings = loadSettings({ env: {}, argv: [], cwd: '/' });
+const keyMs = settings.retention.idempotencySeconds * 1_000;
+const started: StoredCellCounts[] = [];
+afterEach(() => Promise.all(started.splice(0).map((counts) => counts.stop())));
+
+/** What a process knows of the notes of a service, by its name. */
+async function start(service: string, connection = redis.client): Promise<StoredCellCounts> {
+  const counts = new StoredCellCounts({
+    connection,
+    keyPrefix: `${redis.prefix}:${service}:`,
+    settings,
+    logger: createLogger({ name: 'api', level: 'silent' }),
+  });
+  started.push(counts);
+  await counts.start();
+  return counts;
+}
+
+const keyOf = (service: string) => `${redis.prefix}:${service}:cell-counts`;
+const note = async (service: string, field: string, sinceMs: number, untilMs: number) => {
+  const [seconds] = await redis.client.time();
+  const now = Number(seconds) * 1_000;
+  await redis.client.hset(keyOf(service), field, `${now - sinceMs} ${now - untilMs}`);
+};
+
+it('tells a process that starts what another one has noted, by tenant', async () => {
+  const first = await start('tells');
+  expect(first.of('team a')).toEqual([]);
+  await first.note('team a', 3);
+  await first.note('team', 2);
+  const second = await start('tells');
+  expect(second.of('team a').map(({ cells }) => cells)).toEqual([3]);
+  expect(second.of('team').map(({ cells }) => cells)).toEqual([2]);
+});
+
+it('keeps since when a number holds, beside those that held before', async () => {
+  await note('keeps', '2 team', 50_000_000, 70_000);
+  await note('keeps', '3 team', 65_000, 65_000);
+  const counts = await start('keeps');
+  await counts.note('team', 3);
+  const noted = counts.of('team').toSorted((one, other) => one.cells - other.cells);
+  expect(noted.map(({ cells }) => cells)).toEqual([2, 3]);
+  expect(noted[0]?.sinceMs).toBeGreaterThanOrEqual(50_000_000);
+  expect(noted[1]?.sinceMs).toBeGreaterThanOrEqual(65_000);
+  expect(noted[1]?.untilMs).toBeLessThan(65_000);
+});
+
+it('forgets a number that held so long ago that no key of then comes again', async () => {
+  await note('forgets', '3 team', 3 * keyMs, 2 * keyMs);
+  const counts = await start('forgets');
+  expect(counts.of('team')).toEqual([]);
+  expect(await redis.client.hlen(keyOf('forgets'))).toBe(0);
+});
+
+it('uses no number that could not be noted', async () => {
+  const away = Object.assign(Object.create(redis.client) as TestRedis['client'], {
+    hset: () => Promise.reject(new Error('Connection is closed.')),
+  });
+  const counts = await start('away', away);
+  await counts.note('team', 3);
+  expect(counts.of('team')).toEqual([]);
+});
