@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import { checkEventGrammar, eventually, type SseFrame } from '@sluice/testing';
 import { responseJsonIn } from '../running-response.ts';
 import { numberOf } from '../wire.ts';
@@ -13,7 +14,6 @@ import {
   type Told,
 } from './followed-response.ts';
 import { textProblems } from './stamped-upstream.ts';
-import { prefixes } from '../service.ts';
 
 /** What the checks of one response came to. */
 export interface Checked {
@@ -154,17 +154,35 @@ const permanent = [
   /:(stamped|narrow):create-response_[A-Za-z0-9]+$/,
 ];
 
-async function lookForLeftovers({ service }: FaultSite): Promise<string[]> {
-  const { client, prefix } = service.redis;
+async function lookForLeftovers(site: FaultSite): Promise<string[]> {
+  const { prefix } = site.service.redis;
+  const found = await Promise.all(
+    site.stores().map(async ({ url }) => {
+      const client = new Redis(url, { protocol: 2 });
+      try {
+        return await leftoversIn(client, prefix);
+      } finally {
+        client.disconnect();
+      }
+    }),
+  );
+  return found.flat();
+}
+
+async function leftoversIn(client: Redis, prefix: string): Promise<string[]> {
   const found: string[] = [];
-  for (const ofCell of prefixes(service.redis)) {
-    const load = await client.hgetall(`${ofCell}load`);
+  for (const counters of await keysLike(client, `${prefix}:{*}:load`)) {
+    const load = await client.hgetall(counters);
     for (const [counter, value] of Object.entries(load)) {
       if (value !== '0') found.push(`the counter ${counter} of what waits is ${value}`);
     }
-    const untold = await client.xlen(`${ofCell}outbox`);
+  }
+  for (const outbox of await keysLike(client, `${prefix}:{*}:outbox`)) {
+    const untold = await client.xlen(outbox);
     if (untold > 0) found.push(`${untold} ends wait to be told`);
-    const open = await client.zrange(`${ofCell}open`, '0', '-1');
+  }
+  for (const list of await keysLike(client, `${prefix}:{*}:open`)) {
+    const open = await client.zrange(list, '0', '-1');
     if (open.length > 0) found.push(`open responses: ${open.join(', ')}`);
   }
   for await (const page of client.scanStream({ match: `${prefix}*`, count: 1_000 })) {
@@ -174,5 +192,12 @@ async function lookForLeftovers({ service }: FaultSite): Promise<string[]> {
       if ((await client.pttl(key)) === -1) found.push(`a key that never expires: ${key}`);
     }
   }
+  return found;
+}
+
+async function keysLike(client: Redis, pattern: string): Promise<string[]> {
+  const found: string[] = [];
+  for await (const page of client.scanStream({ match: pattern, count: 1_000 }))
+    found.push(...(page as string[])); // one reply of SCAN each
   return found;
 }

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 /** The parts of the suite, in the order in which they run. */
 export const parts = [
   'matrix',
+  'cells',
   'mutants',
   'corpus',
   'hostile',
@@ -74,7 +75,7 @@ export const usage = `Usage: npm run test:faults -- [flags]
   --minutes N         how long the mix, the outage and the soak take, each
   --count N           events that readers see, and lines of the batch
   --only TEXT         cells whose name contains the text; without a part flag, the matrix alone; prints its page
-  --matrix --mutants --corpus --hostile --mix --outage --events --batch --soak
+  --matrix --cells --mutants --corpus --hostile --mix --outage --events --batch --soak
                       these parts alone; prints the page. Without a flag: all but the soak, and the page is written
   --all               every part, and the page is written
   --output FILE       write the page there
@@ -98,6 +99,7 @@ export function parseCommandLine(argv: readonly string[], page: string): FaultsO
       count: { type: 'string' },
       only: { type: 'string' },
       matrix: { type: 'boolean', default: false },
+      cells: { type: 'boolean', default: false },
       mutants: { type: 'boolean', default: false },
       corpus: { type: 'boolean', default: false },
       hostile: { type: 'boolean', default: false },

@@ -24,8 +24,18 @@ export const recovery = { lockMs: 3_000, stalledMs: 500, maxAttempts: 2 };
 /** The key of the tenant whose responses are put at risk. */
 export const testerKey = 'sk-faults-0123456789abcdef';
 
+/** The key of a tenant of another cell, where there are several. */
+export const neighbourKey = 'sk-neighbour-0123456789ab';
+
 /** How many apis and workers a site has between faults. */
 const crew = 2;
+
+/** The cells of a site with several primaries, and a tenant of each: rendezvous hashing gives these names their homes there. */
+const cellsOfSite = [
+  { name: '0', tenant: 'team-1' },
+  { name: 'E', tenant: 'team-0' },
+  { name: 's', tenant: 'team-6' },
+] as const;
 
 /**
  * The service as it is deployed: two apis and two workers as built, a Redis with its log on disk, a proxy in the path to
@@ -34,9 +44,14 @@ const crew = 2;
 export interface FaultSite {
   service: Service;
   upstream: StampedUpstream;
+  /** The path to the Redis that meets the faults. */
   proxy: RedisProxy;
-  /** The Redis of now: a restart makes another one. */
+  /** That Redis, as it is now: a restart makes another one. */
   redis: () => LocalRedis;
+  /** The Redis of each cell. */
+  stores: () => LocalRedis[];
+  /** Whether a tenant of another cell is served meanwhile. */
+  hasNeighbour: boolean;
   killRedis: () => Promise<void>;
   restartRedis: () => Promise<void>;
   /** The apis that take requests, without those that were killed or told to stop. */
@@ -58,24 +73,46 @@ export interface FaultSiteOptions {
   settings?: SettingsFile;
   /** Variables of its processes. */
   env?: Record<string, string>;
+  /** The cell of the tester, whose primary meets the faults, of three that there are then. Default: there is one primary. */
+  struckCell?: 0 | 1 | 2;
+}
+
+/** A Redis with its log on disk, and the path to it. */
+interface SiteStore {
+  directory: string;
+  redis: LocalRedis;
+  proxy: RedisProxy;
+}
+
+async function startStore(): Promise<SiteStore> {
+  const directory = await mkdtemp(join(tmpdir(), 'sluice-faults-'));
+  const redis = await startLocalRedis({ directory, kind: 'server' });
+  return { directory, redis, proxy: await startRedisProxy(redis.url) };
 }
 
 /** Starts a site. Its processes, its store and its files are gone when it is disposed of. */
-export async function startFaultSite({ root, settings, env }: FaultSiteOptions = {}): Promise<FaultSite> {
-  const directory = await mkdtemp(join(tmpdir(), 'sluice-faults-'));
-  let redis = await startLocalRedis({ directory, kind: 'server' });
-  const proxy = await startRedisProxy(redis.url);
+export async function startFaultSite(options: FaultSiteOptions = {}): Promise<FaultSite> {
+  const { root, settings, env, struckCell } = options;
+  const stores = await Promise.all(
+    Array.from({ length: struckCell === undefined ? 1 : cellsOfSite.length }, startStore),
+  );
+  const struck = stores[struckCell ?? 0];
+  const [first] = stores;
+  if (!struck || !first) throw new RangeError('There is no such cell');
+  const addresses = stores.map(({ proxy: { url } }, at) =>
+    at === 0 ? url : `${url}?cell=${cellsOfSite[at]?.name}`,
+  );
   const upstream = await startStampedUpstream();
   const routes = [{ provider: 'upstream' }];
   const service = await startService({
     apis: crew,
     workers: crew,
-    redisUrl: redis.url,
-    redisUrlOfProcesses: proxy.url,
+    redisUrl: first.redis.url,
+    redisUrlOfProcesses: addresses.join(' '),
     ...(root !== undefined && { root }),
     ...(env && { env }),
     settings: {
-      keys: [{ name: 'tester', key: testerKey, limits: { readsPerMinute: 1_000_000 } }],
+      keys: keysOf(struckCell),
       recovery,
       drainTimeoutMs: 20_000,
       workerConcurrency: 256,
@@ -96,11 +133,14 @@ export async function startFaultSite({ root, settings, env }: FaultSiteOptions =
   return {
     service,
     upstream,
-    proxy,
-    redis: () => redis,
-    killRedis: () => redis.kill(),
+    proxy: struck.proxy,
+    redis: () => struck.redis,
+    stores: () => stores.map(({ redis }) => redis),
+    hasNeighbour: struckCell !== undefined,
+    killRedis: () => struck.redis.kill(),
     async restartRedis() {
-      redis = await startLocalRedis({ directory, port: redis.port, kind: 'server' });
+      const { directory, redis } = struck;
+      struck.redis = await startLocalRedis({ directory, port: redis.port, kind: 'server' });
     },
     apis: () => service.apis,
     workers: () => service.workers,
@@ -128,12 +168,25 @@ export async function startFaultSite({ root, settings, env }: FaultSiteOptions =
         await service.stop();
       } finally {
         await upstream.close();
-        await proxy.stop();
-        await redis.stop();
-        await rm(directory, { recursive: true, force: true });
+        for (const { proxy, redis, directory } of stores) {
+          await proxy.stop();
+          await redis.stop();
+          await rm(directory, { recursive: true, force: true });
+        }
       }
     },
   };
+}
+
+/** The keys of the tester, and of a tenant of another cell where there are several. */
+function keysOf(struckCell: number | undefined): object[] {
+  const limits = { readsPerMinute: 1_000_000 };
+  if (struckCell === undefined) return [{ name: 'tester', key: testerKey, limits }];
+  const [here, beside] = [0, 1].map((more) => cellsOfSite[(struckCell + more) % cellsOfSite.length]?.tenant);
+  return [
+    { name: here, key: testerKey, limits },
+    { name: beside, key: neighbourKey, limits },
+  ];
 }
 
 async function readinessOf(url: string): Promise<{ status: number; text: string }> {

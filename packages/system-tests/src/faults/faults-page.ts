@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { percentile } from '../statistics.ts';
 import type { CorpusResult } from './corpus/run-corpus.ts';
 import { recovery } from './fault-site.ts';
-import { arrivals, cellAt, faults, isPromised, nameOf, places } from './matrix.ts';
+import { arrivals, cellAt, faults, faultsOfStore, isPromised, nameOf, places } from './matrix.ts';
 import { heapBounds, type HostileResult, rounds } from './hostile/run-hostile.ts';
 import type { BatchKillsResult } from './batch-kills.ts';
 import type { OutageResult } from './long-outage.ts';
@@ -102,6 +102,32 @@ function figuresOf(tries: readonly Try[]): string[] {
     String(violations),
     ...[0.5, 0.99, 1].map((share) => figure(percentile(times, share))),
   ];
+}
+
+/** What became of the responses of each cell, when one of three primaries met a fault: a row for each fault. */
+export function cellsSection(tries: readonly Try[]): Table {
+  const rows = faultsOfStore.flatMap((fault) => {
+    const found = tries.filter(({ name }) => name.startsWith(`${fault} / `));
+    if (found.length === 0) return [];
+    const beside = found.filter(({ name }) => name === `${fault} / beside`);
+    const struck = found.filter((each) => !beside.includes(each));
+    const violations = (of: readonly Try[]) =>
+      figure(of.filter(({ problems }) => problems.length > 0).length);
+    const times = beside.flatMap(({ tookMs }) => tookMs ?? []);
+    return [
+      [
+        fault,
+        ...[struck.length, violations(struck), beside.length, violations(beside)].map(String),
+        ...[0.5, 0.99].map((share) => figure(percentile(times, share))),
+      ],
+    ];
+  });
+  return {
+    title: 'One of three primaries',
+    text: 'The service has three cells, each with a primary of its own. The faults befall one of them, the first one and another one by turns, and what is there has the promises of the tables above. A tenant of another cell asks all the while, one request after the other: each must be served, within 1.5 s. Its times are in milliseconds.',
+    columns: ['fault', 'tries there', 'violations', 'requests beside it', 'violations', 'p50', 'p99'],
+    rows,
+  };
 }
 
 /** What became of wrong requests, and of a neighbour beside them. */

@@ -264,6 +264,9 @@ function refusedOrServed(): ArrivalPromise {
   };
 }
 
+/** The faults of a primary, and of the path to it. */
+export const faultsOfStore = faults.filter((fault) => arrivals[fault] !== undefined);
+
 /** One place in the table. */
 export interface Place {
   fault: Fault;

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '@sluice/testing';
+import { send } from '../wire.ts';
 import { checkResponse, leftovers } from './checks.ts';
-import type { FaultSite } from './fault-site.ts';
+import { type FaultSite, neighbourKey } from './fault-site.ts';
 import { follow, type FollowedResponse, isEnded, listed, read } from './followed-response.ts';
 import { historyOf } from './history.ts';
 import { injectionOf } from './inject.ts';
@@ -59,6 +60,7 @@ export async function runRound(site: FaultSite, options: RoundOptions): Promise<
   const faultAt = performance.now();
   const { over, repaired } = await injection.begin();
   const arriving = arrive(site, options);
+  const beside = askBeside(site, options, over);
   const releases = staged
     .filter(({ cell, place }) => cell.isHeldToItsEnd !== true && place.moment !== 'queued')
     .map((each) => releaseAfter(each, random() * injection.lastsMs * beyond));
@@ -84,6 +86,7 @@ export async function runRound(site: FaultSite, options: RoundOptions): Promise<
     }),
   );
   tries.push(...(await judgeArrivals(site, options, await arriving)));
+  tries.push(...(await beside));
   await holder.told;
   tries.push({
     name: `${fault} / afterwards`,
@@ -237,6 +240,39 @@ async function arrive(site: FaultSite, { fault, each, patienceMs }: RoundOptions
     all.map(async (response) => ({ response, tookMs: (await response.told).at - response.sentAt })),
   );
 }
+
+/** A tenant of another cell asks again and again, and notices nothing of the fault. */
+async function askBeside(
+  site: FaultSite,
+  { fault, machineMs }: RoundOptions,
+  over: Promise<void>,
+): Promise<Try[]> {
+  if (!site.hasNeighbour || !arrivals[fault]) return [];
+  const tries: Try[] = [];
+  const lasting = { is: true };
+  const end = () => (lasting.is = false);
+  over.then(end, end);
+  for (let at = 0; lasting.is; at += 1) {
+    const prompt = site.upstream.expect(tokensOfAnswer + 1);
+    const url = site.service.apiUrls[at % site.service.apiUrls.length] ?? '';
+    const sentAt = performance.now();
+    const body = { model: 'stamped', input: prompt.id };
+    const { status, text } = await send(url, {
+      method: 'POST',
+      path: '/v1/responses',
+      key: neighbourKey,
+      body,
+    });
+    const tookMs = performance.now() - sentAt;
+    const problems = status === 200 ? [] : [`it was answered with ${status}: ${text}`];
+    if (tookMs > servedWithinMs + machineMs) problems.push(`it took ${Math.round(tookMs)} ms`);
+    tries.push({ name: `${fault} / beside`, tookMs, problems });
+  }
+  return tries;
+}
+
+/** How long a response of another cell takes at most, in milliseconds. */
+const servedWithinMs = 1_500;
 
 async function judgeArrivals(
   site: FaultSite,

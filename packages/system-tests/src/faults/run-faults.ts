@@ -5,6 +5,7 @@ import { runBatchKills } from './batch-kills.ts';
 import { runCorpus } from './corpus/run-corpus.ts';
 import {
   batchSection,
+  cellsSection,
   corpusSection,
   eventsSection,
   hostileSections,
@@ -23,6 +24,8 @@ import { runEvents } from './cut-streams.ts';
 import { runMix } from './mix.ts';
 import { type MutantResult, mutants, runMutant } from './mutants.ts';
 import { runSoak } from './soak.ts';
+import { faultsOfStore } from './matrix.ts';
+import type { Try } from './round.ts';
 import { startMatrix } from './run-matrix.ts';
 import { runTestsWithout, type TestedResult } from './run-tests-without.ts';
 import { testedMechanisms } from './tested-mechanisms.ts';
@@ -61,6 +64,7 @@ export async function runFaults(
 
 const runners: Record<Part, PartRunner> = {
   matrix: runMatrix,
+  cells: strikeOneCell,
   mutants: switchOff,
   corpus: sendCorpus,
   hostile: beHostile,
@@ -86,6 +90,32 @@ async function runMatrix({ only, tries, seed }: FaultsOptions, progress: Progres
     sections: matrixSections(all),
     violations: all.flatMap(({ name, problems }) =>
       problems.map((problem) => `${name} (seed ${seed}): ${problem}`),
+    ),
+  };
+}
+
+/** What befalls one of three primaries: the first one, which has more than responses, and another one. */
+async function strikeOneCell({ only, tries, seed }: FaultsOptions, progress: Progress): Promise<PartReport> {
+  const struck = [0, 2] as const;
+  const all: Try[] = [];
+  for (const struckCell of struck) {
+    const { rounds, done } = startMatrix({
+      ...(only !== undefined && { only }),
+      faults: faultsOfStore,
+      struckCell,
+      tries: Math.ceil(tries / struck.length),
+      seed,
+      lanes: 1,
+      onRound: (fault) =>
+        progress.say(`cells: ${fault} at ${struckCell === 0 ? 'the first' : 'another'} one`),
+    });
+    await done;
+    all.push(...(await Promise.all(rounds.values())).flat());
+  }
+  return {
+    sections: [cellsSection(all)],
+    violations: all.flatMap(({ name, problems }) =>
+      problems.map((problem) => `one of three primaries: ${name} (seed ${seed}): ${problem}`),
     ),
   };
 }

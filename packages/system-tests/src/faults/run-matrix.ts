@@ -6,6 +6,10 @@ import { runRound, type Try } from './round.ts';
 export interface MatrixOptions {
   /** Cells whose name contains this, in any case. Default: all. */
   only?: string;
+  /** Undefined for all. */
+  faults?: readonly Fault[];
+  /** The cell whose primary meets the faults, of three; see `FaultSiteOptions`. */
+  struckCell?: 0 | 1 | 2;
   /** How many responses each cell sees. */
   tries: number;
   seed: number;
@@ -40,13 +44,16 @@ export function placesFor(only = ''): Place[] {
  * rejects if one could not be started or stopped.
  */
 export function startMatrix(options: MatrixOptions): { rounds: MatrixRun; done: Promise<void> } {
-  const { lanes } = options;
+  const { lanes, root, struckCell } = options;
   const wanted = placesFor(options.only);
-  const waiting = faults.filter((fault) => wanted.some((place) => place.fault === fault));
+  const waiting = (options.faults ?? faults).filter((fault) => wanted.some((place) => place.fault === fault));
   const results = new Map(waiting.map((fault) => [fault, Promise.withResolvers<Try[]>()] as const));
   for (const { promise } of results.values()) promise.catch(() => undefined); // whoever awaits it sees it
   const lane = async () => {
-    await using site = await startFaultSite(options.root === undefined ? {} : { root: options.root });
+    await using site = await startFaultSite({
+      ...(root !== undefined && { root }),
+      ...(struckCell !== undefined && { struckCell }),
+    });
     for (let fault = waiting.shift(); fault !== undefined; fault = waiting.shift()) {
       const result = results.get(fault);
       try {
