@@ -335,6 +335,7 @@ describe('what an operator is told of tenants', () => {
     queued_bytes: 2_147_483_648,
     stored_bytes: 40,
     reads_per_minute: 60_000,
+    cells: 1,
   };
 
   it('is what each of them may do, and no key', async () => {
