@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { eventually, hasServer, type LocalRedis, startFakeUpstream, startLocalRedis } from '@sluice/testing';
 import OpenAI, { APIError } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -10,6 +11,9 @@ const tenants = Array.from({ length: 9 }, (_, at) => ({
 }));
 const cells = ['0', 'E', 's'];
 const limit = 4;
+
+/** A tenant of all three cells. */
+const wide = { name: 'wide', key: 'sk-of-wide-0123456789', limits: { cells: 3 } };
 
 let stores: LocalRedis[] = [];
 /** Their directories are removed at the end. */
@@ -37,7 +41,7 @@ beforeAll(async () => {
     apis: 2,
     workers: 2,
     settings: {
-      keys: tenants,
+      keys: [...tenants, wide],
       recovery: { lockMs: 3_000, stalledMs: 500 },
       providers: [
         { id: 'simulator', type: 'simulator', firstTokenMs: 10, tokensPerSecond: 100 },
@@ -63,6 +67,8 @@ function startStore(at: { port?: number; directory?: string } = {}): Promise<Loc
 const service = () => started as Service; // skipped without one
 const clientOf = (tenant: number, { api = 0, maxRetries = 10 } = {}) =>
   new OpenAI({ apiKey: tenants[tenant]?.key ?? '', baseURL: `${service().apiUrls[api]}/v1`, maxRetries });
+const wideClient = (maxRetries = 10) =>
+  new OpenAI({ apiKey: wide.key, baseURL: `${service().apiUrls[0]}/v1`, maxRetries });
 const cellOf = (id: string) => id[id.indexOf('_') + 1];
 const create = (tenant: number, more: { input?: string; previous_response_id?: string } = {}) =>
   clientOf(tenant, { api: tenant % 2 }).responses.create({ model: 'simulator', input: 'Hi', ...more });
@@ -81,6 +87,31 @@ describe.skipIf(!hasServer)('a service over three primaries, where there is a se
       const { data } = (await listed.json()) as { data: { id: string }[] };
       expect(data.map(({ id }) => id)).toEqual([next[at]?.id, first[at]?.id]);
     }
+  });
+
+  it('has a tenant that needs more in all of them, and what comes again with its key where it was', async () => {
+    const ask = (key?: string) =>
+      wideClient().responses.create(
+        { model: 'simulator', input: 'Hi' },
+        key === undefined ? {} : { headers: { 'idempotency-key': key } },
+      );
+    const made = await Promise.all(Array.from({ length: 6 }, () => ask()));
+    for (const cell of cells) expect(made.filter(({ id }) => cellOf(id) === cell)).toHaveLength(2);
+    const keys = Array.from({ length: 9 }, (_, at) => `key-${at}`);
+    const keyed = await Promise.all(keys.map(ask));
+    // Until all processes know that the tenant has several cells, keys are in its home.
+    const placed = await eventually(async () => {
+      const { id } = await ask(`later-${randomUUID()}`);
+      return cellOf(id) !== cellOf(keyed[0]?.id ?? '') && id;
+    });
+    expect(placed).toBeDefined();
+    const again = await Promise.all(keys.map(ask));
+    expect(again.map(({ id }) => id)).toEqual(keyed.map(({ id }) => id));
+    const listed = await fetch(`${service().apiUrls[1]}/v1/responses?limit=100`, {
+      headers: { authorization: `Bearer ${wide.key}` },
+    });
+    const { data } = (await listed.json()) as { data: { id: string }[] };
+    expect(data.map(({ id }) => id)).toEqual(expect.arrayContaining(made.map(({ id }) => id)));
   });
 
   it('resumes a stream at another api, and cancels, in every cell', async () => {
@@ -142,6 +173,11 @@ describe.skipIf(!hasServer)('a service over three primaries, where there is a se
         expect(error).toBeInstanceOf(APIError);
         expect(error).toMatchObject({ status: 503 });
       }
+    }
+    // A tenant of all cells goes on in the others.
+    for (let at = 0; at < 2 * cells.length; at += 1) {
+      const { id } = await wideClient(0).responses.create({ model: 'simulator', input: 'Still there?' });
+      expect(cellOf(id)).not.toBe(lost);
     }
     for (const url of [...service().apiUrls, ...service().workers.map(({ healthUrl }) => healthUrl)])
       expect((await fetch(`${url}/readyz`)).status).toBe(200);

@@ -62,9 +62,10 @@ export interface Service {
 /** The cells of a service, by their names: as many as the variable `SLUICE_TEST_CELLS` has letters, so that the same tests can run over several. */
 const testCells = Array.from(process.env['SLUICE_TEST_CELLS'] ?? '0');
 
-/** The address of a Redis as that of each cell, unless it names its cells. */
+/** The address of a Redis as that of each cell, unless it names its cells or is a node of the cluster of the run; see `redis-for-the-run.ts`. */
 function addressesOf(url: string): string {
   if (/[?&]cells?=/.test(url)) return url;
+  if (process.env['SLUICE_TEST_STORE'] === 'cluster') return `${url}?cluster&cells=3`;
   return testCells.map((cell) => `${url}?cell=${cell}`).join(' ');
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { TestProject } from 'vitest/node';
 import { dockerAnswers } from './docker-engine.ts';
+import { startLocalCluster } from './local-cluster.ts';
 import { serverOnPath, startLocalRedis } from './local-redis.ts';
 
 declare module 'vitest' {
@@ -14,8 +15,9 @@ declare module 'vitest' {
  * Starts the one Redis that all tests of a project share, and resolves with the function that stops it.
  *
  * It is the first of these that exists: the Redis of `REDIS_URL`, a server from the PATH, a container if a Docker engine answers,
- * the embedded store. `SLUICE_TEST_STORE` asks for one: `embedded`, as on a machine with nothing but npm, or `container`,
- * which is the store of docker-compose.yml and rejects where no engine can start it. Each project that names this file gets
+ * the embedded store. `SLUICE_TEST_STORE` asks for one: `embedded`, as on a machine with nothing but npm, `container`,
+ * which is the store of docker-compose.yml and rejects where no engine can start it, or `cluster`, three primaries with a cell each for tests that
+ * start the service as processes. Each project that names this file gets
  * its own Redis, except that all share the one of `REDIS_URL`.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -33,6 +35,7 @@ async function findRedis(): Promise<RedisForTheRun> {
   const asked = process.env['SLUICE_TEST_STORE'];
   if (asked === 'embedded') return startLocalRedis();
   if (asked === 'container') return startContainer();
+  if (asked === 'cluster') return startCluster();
   const url = process.env['REDIS_URL'];
   if (url !== undefined && url !== '') return { url, stop: () => Promise.resolve() };
   if (serverOnPath() === undefined && (await dockerAnswers(process.env['DOCKER_HOST']))) {
@@ -46,6 +49,11 @@ async function findRedis(): Promise<RedisForTheRun> {
     }
   }
   return startLocalRedis();
+}
+
+async function startCluster(): Promise<RedisForTheRun> {
+  const { nodes, stop } = await startLocalCluster();
+  return { url: `redis://127.0.0.1:${nodes[0]?.port}`, stop };
 }
 
 const port = 6379;
