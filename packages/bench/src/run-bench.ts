@@ -10,6 +10,7 @@ import type { Progress } from '@sluice/testing';
 import type { Scenario } from './scenario.ts';
 import { backlog } from './scenarios/backlog.ts';
 import { batches } from './scenarios/batches.ts';
+import { cells } from './scenarios/cells.ts';
 import { chat } from './scenarios/chat.ts';
 import { carriedStreams } from './scenarios/carried-streams.ts';
 import { contexts } from './scenarios/contexts.ts';
@@ -37,6 +38,7 @@ const onDemand: readonly Scenario[] = [
   openStreams,
   carriedStreams,
   longBacklog,
+  cells,
   batches,
   gateways,
   durablePeers,
