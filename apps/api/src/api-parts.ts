@@ -175,6 +175,9 @@ export function makeApiParts({
   const sealing = new SealingKeys({
     connection: commands,
     keyPrefix,
+    copies: wired.cells
+      .slice(1)
+      .map((cell) => ({ connection: cell.clients.commands, keyPrefix: cell.keyPrefix })),
     secrets: settings.encryptionKeys,
     onError,
   });

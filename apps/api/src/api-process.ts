@@ -6,10 +6,11 @@ import {
   type RedisClock,
   type StopReason,
   untilRedisTakes,
+  type RequestStop,
 } from '@sluice/runtime';
 import { readDevelopmentKey } from '@sluice/tenants';
 import type { Traces } from '@sluice/traces';
-import { closeConnections } from '@sluice/wiring';
+import { closeConnections, startFromFirstCell } from '@sluice/wiring';
 import type { FastifyInstance } from 'fastify';
 import { buildAdminApp } from './admin/admin-app.ts';
 import { type ApiParts, makeApiParts, type ReplacedParts } from './api-parts.ts';
@@ -74,7 +75,8 @@ export class ApiProcess {
     });
   }
 
-  async start(signal: AbortSignal): Promise<void> {
+  /** `requestStop` is called with an error that a late start of the first cell ended with. */
+  async start(signal: AbortSignal, requestStop?: RequestStop): Promise<void> {
     const parts = this.#parts;
     const { settings, logger, onListening, onReady } = this.#options;
     const { server } = settings;
@@ -120,12 +122,11 @@ export class ApiProcess {
     await parts.redis.start(signal);
     await storeStarted;
     for (const { clock } of parts.cells) if (!clock.isSynchronized) await clock.sample();
-    await parts.known.start(signal);
-    if (parts.cells.length > 1) await parts.cellCounts.start();
-    await parts.tenants.start(signal);
     await untilRedisTakes(() => parts.sealing.start(), signal);
-    await parts.storedModels.start(signal);
-    await parts.discovery.start(signal);
+    const onLate = (error: unknown) => {
+      if (!signal.aborted) requestStop?.(error instanceof Error ? error : new Error(String(error)));
+    };
+    await startFromFirstCell(parts.cells.length, () => this.#startFromFirstCell(signal), onLate);
     this.#hasStarted = true;
     parts.memory.start();
     parts.stats.start();
@@ -136,6 +137,15 @@ export class ApiProcess {
     parts.batches?.start();
     parts.watch?.start();
     onReady({ url, adminUrl, acceptsDevelopmentKey: parts.tenants.acceptsDevelopmentKey });
+  }
+
+  async #startFromFirstCell(signal: AbortSignal): Promise<void> {
+    const parts = this.#parts;
+    await parts.known.start(signal);
+    if (parts.cells.length > 1) await parts.cellCounts.start();
+    await parts.tenants.start(signal);
+    await parts.storedModels.start(signal);
+    await parts.discovery.start(signal);
   }
 
   /** Reads the settings file at once, and puts what changed in it into effect. */

@@ -43,7 +43,7 @@ export async function runApi(argv: readonly string[]): Promise<void> {
   await runProcess({
     logger,
     drainTimeoutMs: settings.drainTimeoutMs,
-    start: (signal) => api.start(signal),
+    start: (signal, requestStop) => api.start(signal, requestStop),
     stop: (reason) => api.stop(reason),
     reload: () => api.reload(),
   });

@@ -77,6 +77,9 @@ export class AttemptRunner {
     this.#sealing = new SealingKeys({
       connection: wired.clients.commands,
       keyPrefix: wired.keyPrefix,
+      copies: wired.cells
+        .slice(1)
+        .map((cell) => ({ connection: cell.clients.commands, keyPrefix: cell.keyPrefix })),
       secrets: settings.encryptionKeys,
       onError: throttledWarning(logger, 'sealing key not read').warn,
     });

@@ -24,6 +24,7 @@ import {
   type Wired,
   type WorkerClients,
   workerRole,
+  startFromFirstCell,
 } from '@sluice/wiring';
 import { AttemptRunner, type AttemptRunnerOptions } from './attempt-runner.ts';
 import { limitsOfCells, type WorkerLimits } from './cells/limits-of-cells.ts';
@@ -188,11 +189,18 @@ export class WorkerProcess {
       logger.info({ healthPort: this.#health.port }, 'worker listening');
     }
     await this.#redis.start(signal);
-    await this.#wired.known.start(signal);
-    await untilRedisTakes(() => this.#limits.set(), signal);
+    const { cells, known } = this.#wired;
+    const onLate = (error: unknown) => {
+      if (!signal.aborted) requestStop?.(error instanceof Error ? error : new Error(String(error)));
+    };
+    const startFromFirst = async () => {
+      await known.start(signal);
+      await untilRedisTakes(() => this.#limits.set(), signal);
+    };
+    await startFromFirstCell(cells.length, startFromFirst, onLate);
     this.#limits.start();
     await this.#runner.start(signal);
-    await this.#models.discover(signal);
+    await startFromFirstCell(cells.length, () => this.#models.discover(signal), onLate);
     this.#hasStarted = true;
     this.#cells.start();
     this.#stats.start();

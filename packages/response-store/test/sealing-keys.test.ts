@@ -1,6 +1,6 @@
 import { eventually, testRedis, type TestRedis } from '@sluice/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ContentSealer, SealingKeys } from '../src/sealed-content/index.ts';
+import { ContentSealer, SealingKeys, type SealingKeysOptions } from '../src/sealed-content/index.ts';
 
 let redis: TestRedis;
 const started: SealingKeys[] = [];
@@ -14,7 +14,7 @@ afterEach(async () => {
   await redis.close();
 });
 
-async function startKeys(options: { secrets?: string[]; lookEveryMs?: number } = {}): Promise<SealingKeys> {
+async function startKeys(options: Partial<SealingKeysOptions> = {}): Promise<SealingKeys> {
   const keys = new SealingKeys({
     connection: redis.client,
     keyPrefix: `${redis.prefix}:`,
@@ -66,4 +66,16 @@ test('a process seals with the key that another has put in place, and still open
   const other = await startKeys();
   expect(sealerOf(other).openCompaction(sealerOf(keys).sealCompaction('new') ?? '')).toBe('new');
   expect(sealerOf(keys).openCompaction(sealed)).toBe('kept');
+});
+
+test('a process that starts while the first cell is away takes the copy of another cell', async () => {
+  const copies = [{ connection: redis.client, keyPrefix: `${redis.prefix}:copy:` }];
+  const sealed = sealerOf(await startKeys({ copies })).sealCompaction('kept') ?? '';
+  const away = {
+    get: () => Promise.reject(new Error('Connection is closed.')),
+    set: () => Promise.reject(new Error('Connection is closed.')),
+  } as unknown as SealingKeysOptions['connection']; // it has no other commands
+  expect(sealerOf(await startKeys({ connection: away, copies })).openCompaction(sealed)).toBe('kept');
+  const none = [{ connection: redis.client, keyPrefix: `${redis.prefix}:none:` }];
+  await expect(startKeys({ connection: away, copies: none })).rejects.toThrow('Connection is closed.');
 });

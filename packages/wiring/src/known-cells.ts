@@ -55,6 +55,7 @@ export class KnownCells {
   /** Cells that drain and have taken a response that continues one of their own, and when that was noted. */
   readonly #used = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
+  #isKnown = false;
 
   constructor(options: KnownCellsOptions) {
     this.#options = options;
@@ -66,6 +67,11 @@ export class KnownCells {
   /** The sets of cells that took new responses before, as long as an Idempotency-Key of then may come again. */
   get former(): readonly (readonly string[])[] {
     return this.#former;
+  }
+
+  /** Whether the notes were read, so that `former` is all there is. */
+  get isKnown(): boolean {
+    return this.#isKnown;
   }
 
   /**
@@ -82,6 +88,7 @@ export class KnownCells {
       await this.#note();
     }, signal);
     if (isNews) await pause(noteEveryMs.several + tellingMs, signal);
+    this.#isKnown = true;
     const { warn } = throttledWarning(this.#options.logger, 'cells not noted');
     const { one, several } = noteEveryMs;
     const everyMs = this.#options.found.length === 1 ? one : several;

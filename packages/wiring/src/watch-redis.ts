@@ -40,7 +40,7 @@ export class RedisWatches implements Pick<RedisWatch, keyof RedisWatch> {
   }
 
   /**
-   * Waits for the first cell, however long that takes. Another one that is away is not waited for for long.
+   * Waits for one cell, however long that takes. Another one that is away is not waited for for long.
    *
    * @throws {FatalError} that says what to change, for a problem that waiting cannot mend.
    */

@@ -144,7 +144,8 @@ export class ResponseAcceptor {
       const { limits } = this.#dependencies.settings;
       throw unresolved(result.problem, prepared.previousId ?? '', limits);
     }
-    if (result.kind !== 'accepted') return { kind: 'refused', error: this.#refusal(result, queue) };
+    if (result.kind !== 'accepted')
+      return { kind: 'refused', error: this.#refusal(result, { responseId, queue }) };
     const isBackground = request.background === true;
     try {
       await this.#addJob(queue, responseId, { priority: result.priority, giveUpAt: budget.giveUpAt });
@@ -175,12 +176,12 @@ export class ResponseAcceptor {
     return { kind: 'accepted', accepted, job, use: result.use };
   }
 
-  #refusal(result: Refused, queue: string): ServiceError {
+  #refusal(result: Refused, { responseId, queue }: { responseId: string; queue: string }): ServiceError {
     if (result.kind === 'tenant_queue_full' || result.kind === 'queue_full')
       return refusal({ ...result, retryAfterMs: this.#positions.untilRoomMs(queue) });
     if (result.kind !== 'over_budget') return refusal(result);
     const { settings, now } = this.#dependencies;
-    return overBudget(result, { now: now(), currency: settings.usage.currency });
+    return overBudget(result, { now: now(responseId), currency: settings.usage.currency });
   }
 
   /** Adds the job of a response that was accepted for another caller. */

@@ -125,7 +125,7 @@ export class ResponseCreator {
     const { accepted, job, use } = acceptance;
     creation.onAccepted({ responseId: accepted.id, use, isReplayed: false });
     const position = this.#parts.positions.at(job.queue, await job.ahead);
-    const response = withPosition(await accepted.whole(), position, this.#dependencies.now());
+    const response = withPosition(await accepted.whole(), position, this.#dependencies.now(accepted.id));
     return { kind: 'response', answer: shortAnswer(response) };
   }
 

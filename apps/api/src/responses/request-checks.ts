@@ -81,7 +81,7 @@ export class RequestChecks {
     const { prepared } = await this.prepare(caller, request);
     const { previousId } = prepared;
     if (previousId !== undefined) await tokensBefore(this.#dependencies, caller.key.name, previousId);
-    const createdAt = Math.floor(this.#dependencies.now() / 1000);
+    const createdAt = Math.floor(this.#dependencies.now(responseId) / 1000);
     const serviceTier = tierFor(pending.request, caller.key);
     return { response: responseFor(pending.request, { id: responseId, createdAt, serviceTier }), prepared };
   }

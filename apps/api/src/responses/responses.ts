@@ -94,9 +94,9 @@ export class Responses {
     this.compactor = new Compactor(dependencies, this.create);
   }
 
-  /** The store's clock, in milliseconds. */
-  now(): number {
-    return this.#dependencies.now();
+  /** The clock of the cell of a response, in milliseconds. */
+  now(responseId: string): number {
+    return this.#dependencies.now(responseId);
   }
 
   models(): ModelSettings[] {
@@ -108,7 +108,7 @@ export class Responses {
     const record = await this.#found.find(key.name, responseId);
     if (record.status !== 'queued') return this.#found.answerOf(record, hold);
     const position = await this.#positions.ofIfKnown(record.queue, responseId);
-    return shortAnswer(withPosition(responseOf(record), position, this.#dependencies.now()));
+    return shortAnswer(withPosition(responseOf(record), position, this.now(responseId)));
   }
 
   /** Where a response stands in a queue; undefined when it does not wait there, or nobody can tell. */

@@ -77,7 +77,7 @@ export const createResponse = defineRoute({
         const { response } = created.answer;
         if (isBackground && !isReplayed) {
           reply.header('location', `${dialect.mount}/responses/${response.id}`);
-          reply.headers(positionHeaders(response, responses.now()));
+          reply.headers(positionHeaders(response, responses.now(response.id)));
         }
         return sendAnswer(reply, (whole) => responseBody(dialect, whole), created.answer, caller);
       },

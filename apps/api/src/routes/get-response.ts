@@ -40,7 +40,7 @@ export const getResponse = defineRoute({
         const answer = await responses.retrieve(caller, params.id);
         reply.headers({
           ...responseIdHeader(params.id),
-          ...positionHeaders(answer.response, responses.now()),
+          ...positionHeaders(answer.response, responses.now(params.id)),
         });
         return sendAnswer(reply, (response) => responseBody(dialect, response), answer);
       });

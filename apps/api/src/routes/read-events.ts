@@ -65,7 +65,7 @@ export const readEvents = defineRoute({
         sendPosition(reply, await responses.eventsPosition(caller, params.id)).send(),
       );
     }
-    const nextCursor = () => streamCursor(query.cursor, responses.now(), Math.random);
+    const nextCursor = () => streamCursor(query.cursor, responses.now(params.id), Math.random);
     const presentation = presentationOf(request, dialect, query.include_obfuscation);
     const from = offset === 'now' ? offset : Math.max(Number(offset ?? -1), 0) - 1;
     return serveCaller({ request, reply, open, bodyBudget }, async (caller) => {

@@ -9,7 +9,15 @@ const keyMs = 86_400_000;
 const longAgo = 2 * keyMs;
 
 /** The cells of a tenant at a time that the test sets, with notes that it writes. */
-function cellsOf({ notes = [], former = [] }: { notes?: NotedCellCount[]; former?: string[][] } = {}) {
+function cellsOf({
+  notes = [],
+  former = [],
+  areFormerKnown = true,
+}: {
+  notes?: NotedCellCount[];
+  former?: string[][];
+  areFormerKnown?: boolean;
+} = {}) {
   const clock = { now: 1_000 };
   const written: number[] = [];
   const cellCounts = {
@@ -21,7 +29,8 @@ function cellsOf({ notes = [], former = [] }: { notes?: NotedCellCount[]; former
     tellingMs: 3_000,
     keyMs,
   };
-  const cells = new TenantCells({ open, former: () => former, cellCounts }, () => clock.now);
+  const inUse = { open, former: () => former, areFormerKnown: () => areFormerKnown, cellCounts };
+  const cells = new TenantCells(inUse, () => clock.now);
   return { cells, clock, notes, written };
 }
 
@@ -73,6 +82,11 @@ describe('an Idempotency-Key', () => {
     const { cells, written } = cellsOf();
     for (const key of keys) expect(await cells.ofKey(tenant, key, {})).toEqual({ cell: home, former: [] });
     expect(written).toEqual([]);
+  });
+
+  it('is refused while nobody knows where it was', async () => {
+    const { cells } = cellsOf({ areFormerKnown: false });
+    await expect(cells.ofKey(tenant, 'key', {})).rejects.toMatchObject({ code: 'server_is_overloaded' });
   });
 
   it('is always in the same of several cells', async () => {

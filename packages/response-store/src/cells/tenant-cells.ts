@@ -1,3 +1,4 @@
+import { ServiceError } from '@sluice/contract';
 import type { LimitName } from '@sluice/contract/tenant-limits';
 import { type Cell, homeCell, preferredCells } from '../record/cells.ts';
 import { cellCountOf, type Part } from './parts-of-limits.ts';
@@ -27,6 +28,8 @@ export interface CellsInUse {
   open: readonly Cell[];
   /** The sets of cells that took new responses before, as long as what they took may be asked for. */
   former: () => readonly (readonly Cell[])[];
+  /** Whether those are known, and the numbers of cells of tenants: they are read from the first cell. */
+  areFormerKnown: () => boolean;
   cellCounts: CellCountNotes;
   /** Told of a cell that drains and is to take a response that continues one of its own. */
   onUse: (cell: Cell) => void;
@@ -39,14 +42,14 @@ type Limits = { readonly [Name in LimitName]?: number | undefined };
 
 /** The cells of tenants: the first that a tenant prefers, as many as its limits say. */
 export class TenantCells {
-  readonly #cells: Pick<CellsInUse, 'open' | 'former' | 'cellCounts'>;
+  readonly #cells: Omit<CellsInUse, 'onUse'>;
   readonly #now: () => number;
   /** Where the last response of a tenant of several cells went. */
   readonly #turns = new Map<string, number>();
   /** Until when nothing is to be had from a cell, or by a tenant there. */
   readonly #aside = new Map<string, number>();
 
-  constructor(cells: Pick<CellsInUse, 'open' | 'former' | 'cellCounts'>, now = () => performance.now()) {
+  constructor(cells: Omit<CellsInUse, 'onUse'>, now = () => performance.now()) {
     this.#cells = cells;
     this.#now = now;
   }
@@ -94,9 +97,16 @@ export class TenantCells {
   /**
    * The cell of an Idempotency-Key of a tenant, and those in which it may stand for a response from before the cells or their number changed. A number
    * that is new is used when every process has learnt of it, so that each of two processes looks where the other one has put the key.
+   *
+   * @throws {ServiceError} while nobody knows where it may stand for one.
    */
   async ofKey(tenant: string, key: string, limits: Limits): Promise<{ cell: Cell; former: Cell[] }> {
-    const { open, former, cellCounts } = this.#cells;
+    const { open, former, areFormerKnown, cellCounts } = this.#cells;
+    if (!areFormerKnown())
+      throw new ServiceError(
+        'server_is_overloaded',
+        'The server cannot take requests with an Idempotency-Key at the moment.',
+      );
     const present = cellCountOf(limits, open.length);
     if (present > 1 || cellCounts.of(tenant).length > 0) await cellCounts.note(tenant, present);
     const { count, before } = this.#countsOf(tenant, present);

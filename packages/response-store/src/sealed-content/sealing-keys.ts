@@ -8,6 +8,8 @@ export interface SealingKeysOptions {
   connection: SealingConnection;
   /** Starts every key of the cell. */
   keyPrefix: string;
+  /** Other cells, which have a copy of the key: a process that starts while the first one is away takes it from there. */
+  copies?: readonly Pick<SealingKeysOptions, 'connection' | 'keyPrefix'>[];
   /** Secrets of the operator: the first seals and all open. Without any, the service has one of its own in Redis. */
   secrets: readonly string[];
   onError: (error: unknown) => void;
@@ -33,7 +35,7 @@ export class SealingKeys {
 
   constructor(options: SealingKeysOptions) {
     this.#options = options;
-    this.#key = `${options.keyPrefix}sealing-key`;
+    this.#key = keyOf(options);
     this.#configured = options.secrets.map(sealingKeyOf);
   }
 
@@ -42,9 +44,13 @@ export class SealingKeys {
     return [...this.#configured, ...this.#own.map(({ key }) => key)];
   }
 
-  /** Resolves when the keys are there. Redis must answer. */
+  /** Resolves when the keys are there. Redis must answer, or another cell that has a copy. */
   async start(): Promise<void> {
-    await this.#look();
+    try {
+      await this.#look();
+    } catch (error) {
+      if (!(await this.#takeCopy())) throw error;
+    }
     this.#timer = setInterval(() => this.#lookAgain(), this.#options.lookEveryMs ?? 30_000);
   }
 
@@ -68,8 +74,33 @@ export class SealingKeys {
       await connection.set(this.#key, secret, 'NX');
     }
     const secret = await connection.get(this.#key);
-    if (secret === null || secret === this.#own[0]?.secret) return;
+    if (secret === null) return;
+    this.#take(secret);
+    await this.#copy(secret);
+  }
+
+  #take(secret: string): void {
+    if (secret === this.#own[0]?.secret) return;
     const others = this.#own.filter((each) => each.secret !== secret);
     this.#own = [{ secret, key: sealingKeyOf(secret) }, ...others];
   }
+
+  /** A cell that is away gets its copy with a later look. */
+  async #copy(secret: string): Promise<void> {
+    const { copies = [] } = this.#options;
+    await Promise.allSettled(copies.map((copy) => copy.connection.set(keyOf(copy), secret)));
+  }
+
+  /** Takes the key from a cell that has it. False when none does, or none is needed. */
+  async #takeCopy(): Promise<boolean> {
+    const { copies = [] } = this.#options;
+    const found = await Promise.allSettled(copies.map((copy) => copy.connection.get(keyOf(copy))));
+    const [secret] = found.flatMap((each) => (each.status === 'fulfilled' && each.value) || []);
+    if (secret !== undefined) this.#take(secret);
+    return secret !== undefined || (copies.length > 0 && this.#configured.length > 0);
+  }
+}
+
+function keyOf({ keyPrefix }: Pick<SealingKeysOptions, 'keyPrefix'>): string {
+  return `${keyPrefix}sealing-key`;
 }
