@@ -174,7 +174,7 @@ describe('an answer that its caller does not read', () => {
         socket.resume();
         return other.served.destroyed;
       },
-      { interval: 20, timeout: WAIT_TIMEOUT_MS },
+      { interval: 10, timeout: WAIT_TIMEOUT_MS },
     );
     other.socket.destroy();
     expect(served.destroyed).toBe(false);
