@@ -122,6 +122,7 @@ export async function acceptedResponses(redis: TestRedis, model: string): Promis
         ),
         tokens: { input: 1, output: 1, mostInput: undefined },
         isWatched: !background,
+        ownLimits: {},
         limits: { service: { queued: 100_000, queuedBytes: 1_000_000_000 } },
         idempotency: undefined,
         deadline: () => Date.now() + 3_600_000,

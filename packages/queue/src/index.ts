@@ -11,7 +11,7 @@ export {
 export { queuesOfCells, type ResponseQueues } from './queues-of-cells.ts';
 export { DividedLimits, type DividedLimitsOptions } from './slots/divided-limits.ts';
 export { readFairShares } from './slots/fair-shares.ts';
-export { type CellOfQueues, readDemand } from './slots/queue-demand.ts';
+export { type CellOfQueues, type QueueDemand, readDemand } from './slots/queue-demand.ts';
 export { divide } from './slots/divide.ts';
 export { QueueConsumer, type QueueConsumerOptions } from './queue-consumer.ts';
 export { QueueKeeper, type QueueKeeperOptions } from './queue-keeper.ts';

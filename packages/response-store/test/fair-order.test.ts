@@ -98,8 +98,8 @@ describe('the order of a queue', () => {
     expect(await store.attempts.runningFlows('0', { queue: 'simulator', responseIds })).toEqual({
       passed: 4,
       flows: [
-        { running: 2, cost: 4, lead: 16 },
-        { running: 1, cost: 2, lead: 2 },
+        { running: 2, cost: 4, lead: 16, waiting: 3 },
+        { running: 1, cost: 2, lead: 2, waiting: 0 },
       ],
     });
     expect(await store.attempts.runningFlows('0', { queue: 'other', responseIds: [] })).toEqual({

@@ -124,7 +124,7 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
       : role.unite(settings.keyPrefix, new Map(cells.map((cell) => [cell.name, cell.store])), {
           open,
           former,
-          areFormerKnown: () => known.isKnown,
+          areFormerKnown: () => known.isKnown && cellCounts.isKnown,
           cellCounts,
           onUse: (cell) => known.use(cell),
         });

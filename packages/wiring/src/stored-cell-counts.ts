@@ -1,14 +1,14 @@
 import type { Settings } from '@sluice/config';
-import type { CellCountNotes, NotedCellCount } from '@sluice/response-store';
 import { RegularLook } from '@sluice/queue';
+import type { CellCountNotes, NotedCellCount } from '@sluice/response-store';
 import { type Logger, throttledWarning } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
 
 /** How often the notes of all processes are read, in milliseconds. */
 const readEveryMs = 2_000;
 
-/** How long a process may take to read a note that another one has just written, in milliseconds. */
-const tellingMs = 3_000;
+/** How long after its note a number begins to hold, in milliseconds: every process has read the note by then, also one that missed some reads. */
+const settleMs = 10_000;
 
 /** How often a process renews a note, in milliseconds. */
 const noteEveryMs = 60_000;
@@ -22,29 +22,30 @@ export interface StoredCellCountsOptions {
   logger: Logger;
 }
 
-/** A note as it is read: what was noted of a tenant, and the time of the store when it began and was last so, in milliseconds. */
+/** A number of cells as it is noted, and the times of the store when it begins to hold and when it was noted last, in milliseconds. */
 interface Note {
   cells: number;
-  since: number;
+  from: number;
   until: number;
 }
 
 /**
  * The notes of all processes about how many cells a tenant is divided among, in the first cell: a hash whose fields are a number of cells and the
- * name of a tenant, and whose values are when that began and when it was last so.
+ * name of a tenant. A new number begins to hold at one time of the store for all processes, some seconds after its note.
  *
- * So a request that is sent again with its Idempotency-Key is found where it was, after the number has changed.
+ * So a request that is sent again with its Idempotency-Key is found where it was, after the number has changed. A process that cannot read the notes
+ * goes on with those it has.
  */
 export class StoredCellCounts implements CellCountNotes {
-  readonly tellingMs = tellingMs;
   readonly keyMs: number;
   readonly #options: StoredCellCountsOptions;
   readonly #key: string;
   readonly #warn: (error: unknown) => void;
   #notes = new Map<string, Note[]>();
+  #isKnown = false;
   /** The time of the store at the last read, and that of this process, in milliseconds. */
-  #readAt = { store: 0, here: performance.now() };
-  /** The last number that was noted of a tenant by this process, and when. */
+  #readAt = { store: 0, here: Number.NEGATIVE_INFINITY };
+  /** The number that this process noted last of a tenant, and when. */
   readonly #noted = new Map<string, { cells: number; at: number }>();
   readonly #looks = new RegularLook(
     () => this.#read().catch((error: unknown) => this.#warn(error)),
@@ -69,20 +70,24 @@ export class StoredCellCounts implements CellCountNotes {
     return this.#looks.stop();
   }
 
-  of(tenant: string): readonly NotedCellCount[] {
-    const notes = this.#notes.get(tenant);
-    if (!notes) return [];
-    const now = this.#readAt.store + performance.now() - this.#readAt.here;
-    return notes.map(({ cells, since, until }) => ({ cells, sinceMs: now - since, untilMs: now - until }));
+  /** Whether the notes were read. */
+  get isKnown(): boolean {
+    return this.#isKnown;
   }
 
-  /** Notes the number that holds for a tenant. Never rejects: a number that could not be noted is not used yet. */
+  of(tenant: string): readonly NotedCellCount[] {
+    const now = this.#now();
+    return (this.#notes.get(tenant) ?? []).map(({ cells, from }) => ({ cells, holdsSinceMs: now - from }));
+  }
+
+  /** Reads the notes if the last read is long ago, and notes the number that a tenant has. Never rejects: a number that could not be noted does not hold. */
   async note(tenant: string, cells: number): Promise<void> {
-    const last = this.#noted.get(tenant);
-    const now = performance.now();
-    if (last?.cells === cells && now - last.at < noteEveryMs) return;
-    this.#noted.set(tenant, { cells, at: now });
     try {
+      if (performance.now() - this.#readAt.here > 2 * readEveryMs) await this.#read();
+      const last = this.#noted.get(tenant);
+      // Where processes have other settings, each notes its own once a minute, and the last note holds.
+      if (last?.cells === cells && performance.now() - last.at < noteEveryMs) return;
+      this.#noted.set(tenant, { cells, at: performance.now() });
       await this.#write(tenant, cells);
     } catch (error) {
       this.#noted.delete(tenant);
@@ -90,35 +95,47 @@ export class StoredCellCounts implements CellCountNotes {
     }
   }
 
+  #now(): number {
+    return this.#readAt.store + performance.now() - this.#readAt.here;
+  }
+
+  #latest(tenant: string): Note | undefined {
+    return (this.#notes.get(tenant) ?? []).toSorted((one, other) => other.from - one.from)[0];
+  }
+
   async #write(tenant: string, cells: number): Promise<void> {
-    const { connection } = this.#options;
     await this.#read();
-    const known = this.#notes.get(tenant) ?? [];
     const now = this.#readAt.store;
-    const since = known.find((note) => note.cells === cells)?.since ?? now;
-    await connection.hset(this.#key, `${cells} ${tenant}`, `${since} ${now}`);
-    const others = known.filter((note) => note.cells !== cells);
-    this.#notes.set(tenant, [...others, { cells, since, until: now }]);
+    const latest = this.#latest(tenant);
+    const from = latest?.cells === cells ? latest.from : now + settleMs;
+    await this.#options.connection.hset(this.#key, `${cells} ${tenant}`, `${from} ${now}`);
+    const others = (this.#notes.get(tenant) ?? []).filter((note) => note.cells !== cells);
+    this.#notes.set(tenant, [...others, { cells, from, until: now }]);
   }
 
   async #read(): Promise<void> {
     const { connection } = this.#options;
-    const [fields, [seconds]] = await Promise.all([connection.hgetall(this.#key), connection.time()]);
-    const now = Number(seconds) * 1_000;
+    const [fields, [seconds, microseconds]] = await Promise.all([
+      connection.hgetall(this.#key),
+      connection.time(),
+    ]);
+    const here = performance.now();
+    const now = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
     const notes = new Map<string, Note[]>();
     const gone: string[] = [];
     for (const [field, value] of Object.entries(fields)) {
-      const [count = '', ...words] = field.split(' ');
-      const [since, until] = value.split(' ').map(Number);
-      const note = { cells: Number(count), since: since ?? now, until: until ?? now };
-      if (now - note.until > this.keyMs + noteEveryMs) gone.push(field);
-      else {
-        const tenant = words.join(' ');
-        notes.set(tenant, [...(notes.get(tenant) ?? []), note]);
+      const [count, ...words] = field.split(' ');
+      const [from = now, until = now] = value.split(' ').map(Number);
+      if (now - until > this.keyMs + 2 * noteEveryMs) {
+        gone.push(field);
+        continue;
       }
+      const tenant = words.join(' ');
+      notes.set(tenant, [...(notes.get(tenant) ?? []), { cells: Number(count), from, until }]);
     }
     if (gone.length > 0) await connection.hdel(this.#key, ...gone);
     this.#notes = notes;
-    this.#readAt = { store: now, here: performance.now() };
+    this.#readAt = { store: now, here };
+    this.#isKnown = true;
   }
 }

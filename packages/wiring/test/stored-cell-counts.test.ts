@@ -45,16 +45,22 @@ it('tells a process that starts what another one has noted, by tenant', async ()
   expect(second.of('team').map(({ cells }) => cells)).toEqual([2]);
 });
 
-it('keeps since when a number holds, beside those that held before', async () => {
+it('lets a number hold some time after its note, and keeps since when it does', async () => {
   await note('keeps', '2 team', 50_000_000, 70_000);
-  await note('keeps', '3 team', 65_000, 65_000);
   const counts = await start('keeps');
   await counts.note('team', 3);
-  const noted = counts.of('team').toSorted((one, other) => one.cells - other.cells);
-  expect(noted.map(({ cells }) => cells)).toEqual([2, 3]);
-  expect(noted[0]?.sinceMs).toBeGreaterThanOrEqual(50_000_000);
-  expect(noted[1]?.sinceMs).toBeGreaterThanOrEqual(65_000);
-  expect(noted[1]?.untilMs).toBeLessThan(65_000);
+  const other = await start('keeps');
+  for (const each of [counts, other]) {
+    const [two, three] = each.of('team').toSorted((one, next) => one.cells - next.cells);
+    expect(two?.cells).toBe(2);
+    expect(two?.holdsSinceMs).toBeGreaterThanOrEqual(50_000_000);
+    expect(three?.cells).toBe(3);
+    expect(three?.holdsSinceMs).toBeLessThan(0);
+  }
+  // The former number is noted again, and holds anew.
+  await other.note('team', 2);
+  const again = (await start('keeps')).of('team').find(({ cells }) => cells === 2);
+  expect(again?.holdsSinceMs).toBeLessThan(0);
 });
 
 it('forgets a number that held so long ago that no key of then comes again', async () => {

@@ -71,6 +71,11 @@ export type AcceptOutcome =
   /** There is no room for it in its cell, or nobody knows. Nothing of it runs. */
   | { kind: 'refused'; error: unknown };
 
+/** Whether another cell refuses it, too: a tenant may have as much in each. */
+function isSameEverywhere({ kind }: Refused): boolean {
+  return kind === 'too_many_tokens' || kind === 'too_many_bytes' || kind === 'mismatch' || kind === 'gone';
+}
+
 type Refused = Exclude<AcceptResult, { kind: 'accepted' | 'duplicate' | 'unresolved' }>;
 
 interface Admission {
@@ -144,8 +149,11 @@ export class ResponseAcceptor {
       const { limits } = this.#dependencies.settings;
       throw unresolved(result.problem, prepared.previousId ?? '', limits);
     }
-    if (result.kind !== 'accepted')
-      return { kind: 'refused', error: this.#refusal(result, { responseId, queue }) };
+    if (result.kind !== 'accepted') {
+      const error = this.#refusal(result, { responseId, queue });
+      if (isSameEverywhere(result)) throw error;
+      return { kind: 'refused', error };
+    }
     const isBackground = request.background === true;
     try {
       await this.#addJob(queue, responseId, { priority: result.priority, giveUpAt: budget.giveUpAt });
@@ -270,6 +278,7 @@ export class ResponseAcceptor {
         prepared,
         isWatched,
         limits: { ...own, key: key.budget, service: limits },
+        ownLimits: key.limits,
         tokens: {
           ...expectedInputOf(prepared, model),
           output: expectedOutputOf(request, mostOutputTokens),

@@ -248,7 +248,7 @@ export class ResponseCreator {
    * Checks a request, and accepts its response where there is room for it: a tenant may be in several cells of the store. `watch` begins to
    * listen for a response before its accept, and is closed where it was refused.
    *
-   * @throws what the one with the shortest wait was refused with, when there is no room anywhere.
+   * @throws the refusal with the shortest wait, when there is no room anywhere.
    */
   async #accept<Watched extends { close: (end: AttachmentEnd) => void }>(
     caller: Caller,

@@ -2,6 +2,7 @@ import {
   type CellOfQueues,
   divide,
   type QueueConsumer,
+  type QueueDemand,
   readDemand,
   readFairShares,
   RegularLook,
@@ -9,6 +10,9 @@ import {
 
 /** How often the shares follow what waits, in milliseconds. */
 const shareEveryMs = 1_000;
+
+/** So many looks use the shares of a queue whose slots are too few: every worker reads who waits there, which is dear. */
+const fairEveryLooks = 3;
 
 /** The weight of the last look in the smoothed shares. */
 const smoothing = 0.5;
@@ -28,14 +32,16 @@ export interface SlotSharesOptions {
 }
 
 /**
- * Divides the slots of a worker for a queue over the cells each second: by what waits and runs there while that is less than all slots, and else as
- * fairly between tenants as if there were one cell. Every cell keeps one or a few, so that a response in an idle one begins at once; a cell that does
+ * Divides the slots of a worker for a queue over the cells each second. While there are enough of them, each cell has what it needs. When there are too
+ * few, they are shared as fairly between tenants as if there were one cell. Every cell keeps one or a few, so that a response in an idle one begins at once; a cell that does
  * not answer keeps these alone.
  */
 export class SlotShares {
   readonly #options: SlotSharesOptions;
   /** The parts of the slots of a queue by cell, smoothed, so that a tenant that comes and goes does not take them to and fro. */
   readonly #parts = new Map<string, number[]>();
+  /** The fair shares of queues whose slots are too few, and how many looks have used them. */
+  readonly #fair = new Map<string, { shares: (number | undefined)[]; looks: number }>();
   readonly #begun = new Set<string>();
   readonly #looks = new RegularLook(() => this.#look(), shareEveryMs);
 
@@ -92,20 +98,38 @@ export class SlotShares {
   async #weigh(name: string): Promise<(number | undefined)[]> {
     const { cells, slots } = this.#options;
     const inHand = cells.map(({ consumer }) => consumer.inHand(name));
-    const read = await Promise.allSettled(cells.map(({ queues }) => readDemand(queues, name, slots)));
+    const demands = await this.#read(name, 0);
+    const isEnough = sum(demands.map((demand) => demand?.waiting ?? 0)) <= slots - sum(inHand);
+    if (isEnough) {
+      this.#fair.delete(name);
+      return demands.map((demand, at) => demand && demand.waiting + (inHand[at] ?? 0));
+    }
+    const last = this.#fair.get(name);
+    const isRecent = last !== undefined && last.looks < fairEveryLooks;
+    const shares = isRecent ? last.shares : await this.#fairShares(name);
+    this.#fair.set(name, { shares, looks: isRecent ? last.looks + 1 : 1 });
+    return shares.map((share, at) => (demands[at] ? (share ?? 0) : undefined));
+  }
+
+  async #fairShares(name: string): Promise<(number | undefined)[]> {
+    const { cells, slots } = this.#options;
+    const demands = await this.#read(name, slots);
     const there = cells.flatMap(({ queues: cell }, at) => {
-      const each = read[at];
-      return each?.status === 'fulfilled' ? [{ at, cell, demand: each.value }] : [];
+      const demand = demands[at];
+      return demand ? [{ at, cell, demand }] : [];
     });
-    const isEnough = sum(there.map(({ demand }) => demand.waiting)) <= slots - sum(inHand);
     // What runs in all workers is about what may run.
     const mayRun = Math.max(slots, sum(there.map(({ demand }) => demand.running)));
-    const shares = isEnough
-      ? there.map(({ at, demand }) => demand.waiting + (inHand[at] ?? 0))
-      : await readFairShares(name, there, mayRun);
-    const weights: (number | undefined)[] = cells.map(() => undefined);
-    for (const [nth, { at }] of there.entries()) weights[at] = shares[nth];
-    return weights;
+    const shares = await readFairShares(name, there, mayRun);
+    const ofCells: (number | undefined)[] = cells.map(() => undefined);
+    for (const [nth, { at }] of there.entries()) ofCells[at] = shares[nth];
+    return ofCells;
+  }
+
+  async #read(name: string, most: number): Promise<(QueueDemand | undefined)[]> {
+    const { cells } = this.#options;
+    const read = await Promise.allSettled(cells.map(({ queues }) => readDemand(queues, name, most)));
+    return read.map((each) => (each.status === 'fulfilled' ? each.value : undefined));
   }
 
   #share(name: string, weights: readonly number[]): void {

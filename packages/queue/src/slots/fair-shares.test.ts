@@ -33,6 +33,7 @@ function cellOf(flows: readonly Flow[]): FlowsDemand {
         running,
         cost: ticks / weight,
         lead: (waiting * ticks) / weight,
+        waiting,
       })),
   };
 }
@@ -79,6 +80,31 @@ describe('the shares of cells', () => {
   it('are given up by what runs when another tenant comes', () => {
     const shares = fairShares([cellOf([flow(1, 20, 500)]), cellOf([flow(1, 0, 40)])], 20);
     expect(shares.map(Math.round)).toEqual([10, 10]);
+  });
+
+  it('leave what runs of a tenant who has cancelled what waited', () => {
+    const cancelled = cellOf([flow(1, 10, 0), flow(1, 0, 100)]);
+    const flows = cancelled.flows.map((each) => ({ ...each, lead: 4_000 * ticks }));
+    const shares = fairShares([{ ...cancelled, flows }, cellOf([flow(1, 0, 100)])], 21);
+    expect(shares.map(Math.round)).toEqual([14, 7]);
+  });
+
+  it('are the same when only the first of the jobs were looked at', () => {
+    const whole = [cellOf([flow(1, 100, 3_000)]), cellOf([flow(1, 100, 500), flow(2, 50, 800)])];
+    const cut = whole.map((cell) => ({
+      ...cell,
+      priorities: cell.priorities.slice(0, 40),
+      runningIds: Array.from({ length: cell.running / 10 }, String),
+      flows: cell.flows.map((each) => ({ ...each, running: each.running / 10 })),
+    }));
+    const shares = fairShares(cut, 250);
+    for (const [at, share] of fairShares(whole, 250).entries())
+      expect(Math.abs((shares[at] ?? 0) - share)).toBeLessThan(20);
+  });
+
+  it('are numbers, also when more jobs are late than may run', () => {
+    const late = { ...cellOf([]), waiting: 3, priorities: [5, 5, 5], passed: 100 };
+    expect(fairShares([late, late], 1)).toEqual([0.5, 0.5]);
   });
 
   it('go by what waits and runs where nobody knows the flows', () => {

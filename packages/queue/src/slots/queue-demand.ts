@@ -4,7 +4,8 @@ import { queuePrefix } from '../queue-names.ts';
 
 const script = readFileSync(new URL('../../src/slots/read-slots.lua', import.meta.url), 'utf8');
 
-/** Most jobs of a queue that are looked at in a cell. Where more may run at once, these stand for all of them. */
+/** The fewest and the most jobs of each list of a queue that are looked at in a cell. */
+const leastLookedAt = 100;
 const mostLookedAt = 1_000;
 
 /** The score of a job with the priority 1, as BullMQ has it. */
@@ -34,6 +35,8 @@ export interface RunningFlow {
   cost: number;
   /** How far its next tag is ahead of the virtual time, in ticks; below zero for a flow that has not asked for a while. */
   lead: number;
+  /** How many responses of its tenant wait in the cell, whatever their queue. */
+  waiting: number;
 }
 
 /** The jobs of a queue in a cell. */
@@ -53,14 +56,14 @@ export interface QueueDemand {
 /** The same with the flows that run. */
 export interface FlowsDemand extends QueueDemand, RunningFlows {}
 
-/** Reads what a queue has to do in a cell, of which up to `most` jobs may run at once. */
+/** Reads what a queue has to do in a cell, of which up to `most` jobs may run at once; with 0, how much that is and nothing else. */
 export async function readDemand(
   { connection, keyPrefix }: CellOfQueues,
   queue: string,
   most: number,
 ): Promise<QueueDemand> {
   const { meta, active, wait, prioritized } = keysOfQueue(keyPrefix, queue);
-  const lookedAt = Math.min(Math.max(most, 100), mostLookedAt);
+  const lookedAt = most === 0 ? 0 : Math.min(Math.max(most, leastLookedAt), mostLookedAt);
   const reply = await connection.eval(script, 4, meta, active, wait, prioritized, lookedAt);
   // By the script.
   const [limit, running, first, ordered, runningIds, scores] = reply as [

@@ -1,4 +1,6 @@
-import type { WindowUse } from '@sluice/admission';
+import { isRefusal, type WindowUse } from '@sluice/admission';
+import { largeFrom } from '../large-values.ts';
+import type { PreparedRequest } from '../prepared-request.ts';
 import type { CallerStore } from '../caller-store.ts';
 import { cellOf } from '../record/cells.ts';
 import type { Accepting } from '../transitions/accept.ts';
@@ -15,14 +17,15 @@ export async function acceptInCell(
   accepting: Accepting,
   tenantCells: TenantCells,
 ): Promise<AcceptResult> {
-  const { id, tenant, limits } = accepting;
+  const { id, tenant, limits, ownLimits, prepared } = accepting;
   const cell = cellOf(id);
-  const part = tenantCells.partIn(cell, tenant, limits);
+  const part = tenantCells.partIn(cell, tenant, ownLimits);
   if (part.of === 1) return store.accept(accepting);
   try {
-    const ofCell = partOfLimits(limits, part);
+    const ofCell = partOfLimits(limits, ownLimits, part);
     const result = await store.accept({ ...accepting, limits: ofCell, cost: accepting.cost * part.of });
     if (result.kind === 'rate_limited') tenantCells.usedUp(cell, tenant, result.retryAfterMs);
+    else if (isRefusal(result.kind) && isLarge(prepared)) tenantCells.usedUp(cell, tenant, largeAsideMs);
     // What is more than a minute of this cell has, no other one has either.
     if (!('use' in result) || result.kind === 'too_many_tokens') return result;
     return { ...result, use: ofAllCells(result.use, limits) };
@@ -30,6 +33,13 @@ export async function acceptInCell(
     tenantCells.notAnswered(cell);
     throw error;
   }
+}
+
+/** How long a tenant whose large request found no room in a cell asks the others first, in milliseconds: it is sent there each time. */
+const largeAsideMs = 1_000;
+
+function isLarge({ requestJson, input }: PreparedRequest): boolean {
+  return requestJson.length + input.length > largeFrom;
 }
 
 /** About where a tenant stands in all of its cells, which have responses in turn. */
@@ -42,5 +52,6 @@ function ofAllCells(
 
 function scaled(use: WindowUse | undefined, limit: number | undefined): WindowUse | undefined {
   if (!use || limit === undefined) return use;
-  return { ...use, limit, remaining: Math.floor((use.remaining / use.limit) * limit) };
+  const left = use.limit > 0 ? use.remaining / use.limit : 0;
+  return { ...use, limit, remaining: Math.floor(left * limit) };
 }

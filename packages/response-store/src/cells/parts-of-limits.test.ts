@@ -7,7 +7,7 @@ const service = { queued: 100, queuedBytes: 1_000_000 };
 it.each(countedLimits)('parts of %s are never more than the limit, and nearly all of it', (name) => {
   for (const whole of [1, 3, 7, 10_000_001, 1e12]) {
     const parts = [0, 1, 2].map((at) =>
-      Number(partOfLimits({ [name]: whole, service }, { at, of: 3 })[name]),
+      Number(partOfLimits({ [name]: whole, service }, { [name]: whole }, { at, of: 3 })[name]),
     );
     const sum = parts.reduce((all, part) => all + part, 0);
     expect(sum).toBeLessThanOrEqual(whole);
@@ -15,16 +15,17 @@ it.each(countedLimits)('parts of %s are never more than the limit, and nearly al
   }
 });
 
-it('a key has its part of its own budget, and the service has all of its bounds in each cell', () => {
+it('a key has its part of its own budget, and what a tenant has by default it has in each cell', () => {
   const limits = { queued: 10, readsPerMinute: 9, maxOutputTokens: 50, key: { tokensPerDay: 7 }, service };
-  expect(partOfLimits(limits, { at: 0, of: 2 })).toEqual({
+  expect(partOfLimits({ ...limits, storedBytes: 5_000 }, limits, { at: 0, of: 2 })).toEqual({
     queued: 5,
     readsPerMinute: 9,
     maxOutputTokens: 50,
+    storedBytes: 5_000,
     key: { tokensPerDay: 4 },
     service,
   });
-  expect(partOfLimits(limits, { at: 0, of: 1 })).toBe(limits);
+  expect(partOfLimits(limits, limits, { at: 0, of: 1 })).toBe(limits);
 });
 
 it('a tenant is in no more cells than there are, and than have one of what it may have', () => {

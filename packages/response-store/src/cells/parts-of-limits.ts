@@ -10,7 +10,12 @@ export interface Part {
 }
 
 /** The limits that must be at least one in each cell. */
-const wholeInEach = ['requestsPerMinute', 'concurrent', 'queued'] as const satisfies LimitName[];
+const wholeInEach = [
+  'requestsPerMinute',
+  'tokensPerMinute',
+  'concurrent',
+  'queued',
+] as const satisfies LimitName[];
 
 /** How many of the open cells the new responses of a tenant are divided among: no more than have a part of each limit. */
 export function cellCountOf(limits: Limits, open: number): number {
@@ -21,15 +26,13 @@ export function cellCountOf(limits: Limits, open: number): number {
 /**
  * The part of each limit that holds in one cell. The parts of all cells together are the limit, so it is exact however many apis accept in
  * however many cells, and a cell that is away holds up nothing but its part.
+ *
+ * @param own the limits that the keys of the tenant say. The others are a share of what each cell has, and are not divided.
  */
-export function partOfLimits<Whole extends AdmissionLimits>(limits: Whole, part: Part): Whole {
+export function partOfLimits<Whole extends AdmissionLimits>(limits: Whole, own: Limits, part: Part): Whole {
   if (part.of === 1) return limits;
   const key = limits.key && partOf(limits.key, budgetNames, part);
-  return {
-    ...limits,
-    ...partOf(limits, countedLimits, part),
-    ...(key && { key: { ...limits.key, ...key } }),
-  };
+  return { ...limits, ...partOf(own, countedLimits, part), ...(key && { key: { ...limits.key, ...key } }) };
 }
 
 function partOf<Name extends LimitName>(

@@ -3,22 +3,19 @@ import type { LimitName } from '@sluice/contract/tenant-limits';
 import { type Cell, homeCell, preferredCells } from '../record/cells.ts';
 import { cellCountOf, type Part } from './parts-of-limits.ts';
 
-/** A number of cells that the responses of a tenant were divided among. */
+/** A number of cells that the keys of a tenant go by, or went by. */
 export interface NotedCellCount {
   cells: number;
-  /** How long ago that began and was last so, in milliseconds. */
-  sinceMs: number;
-  untilMs: number;
+  /** How long ago it began to hold, in milliseconds; below zero before it does. */
+  holdsSinceMs: number;
 }
 
 /** How many cells tenants were divided among, as every process has noted it. A tenant that was always in one has no notes. */
 export interface CellCountNotes {
-  /** What is noted of a tenant, as long as an Idempotency-Key of then may come again. */
+  /** The numbers of a tenant, as long as an Idempotency-Key of then may come again. */
   of: (tenant: string) => readonly NotedCellCount[];
-  /** Notes what holds for a tenant now, once every minute. */
+  /** Notes the number that a tenant is to have. It holds when every process knows of it. Never rejects. */
   note: (tenant: string, cells: number) => Promise<void>;
-  /** How long another process may take to learn of a note, in milliseconds. */
-  tellingMs: number;
   /** How long an Idempotency-Key may come again, in milliseconds. */
   keyMs: number;
 }
@@ -95,8 +92,8 @@ export class TenantCells {
   }
 
   /**
-   * The cell of an Idempotency-Key of a tenant, and those in which it may stand for a response from before the cells or their number changed. A number
-   * that is new is used when every process has learnt of it, so that each of two processes looks where the other one has put the key.
+   * The cell of an Idempotency-Key of a tenant, and those in which it may stand for a response from before the cells or their number changed. The number
+   * is the one that is noted, whatever the settings of this process say, so that all processes go by the same.
    *
    * @throws {ServiceError} while nobody knows where it may stand for one.
    */
@@ -109,7 +106,7 @@ export class TenantCells {
       );
     const present = cellCountOf(limits, open.length);
     if (present > 1 || cellCounts.of(tenant).length > 0) await cellCounts.note(tenant, present);
-    const { count, before } = this.#countsOf(tenant, present);
+    const { count, others: before } = this.#countsOf(tenant);
     const of = (cells: readonly Cell[], most: number) =>
       most === 1 ? homeCell(tenant, cells) : homeCell(`${tenant}:${key}`, firstCells(tenant, cells, most));
     const cell = of(open, count);
@@ -118,19 +115,16 @@ export class TenantCells {
     return { cell, former: [...others] };
   }
 
-  /** The number of cells that the keys of a tenant go by now, and all numbers that they went by. */
-  #countsOf(tenant: string, present: number): { count: number; before: number[] } {
+  /** The number of cells that the keys of a tenant go by now, and all numbers that they may have gone by. */
+  #countsOf(tenant: string): { count: number; others: number[] } {
     const { cellCounts } = this.#cells;
-    const { tellingMs, keyMs } = cellCounts;
     const noted = cellCounts.of(tenant);
-    if (noted.length === 0) return { count: 1, before: [1] };
-    const known = noted.filter(({ sinceMs }) => sinceMs > tellingMs);
-    const [latest] = known.toSorted((one, other) => one.untilMs - other.untilMs);
-    const isKnown = known.some(({ cells }) => cells === present);
-    const before = noted.map(({ cells }) => cells);
+    const holding = noted.filter(({ holdsSinceMs }) => holdsSinceMs >= 0);
+    const [latest] = holding.toSorted((one, other) => one.holdsSinceMs - other.holdsSinceMs);
+    const others = noted.map(({ cells }) => cells);
     // A tenant was in one cell before its first note.
-    if (noted.every(({ sinceMs }) => sinceMs < keyMs + tellingMs)) before.push(1);
-    return { count: isKnown ? present : (latest?.cells ?? 1), before };
+    if (!holding.some(({ holdsSinceMs }) => holdsSinceMs > cellCounts.keyMs)) others.push(1);
+    return { count: latest?.cells ?? 1, others };
   }
 
   #asideUntil(cell: Cell, tenant: string): number {

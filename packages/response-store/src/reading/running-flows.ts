@@ -7,7 +7,7 @@ const runningFlowsScript = defineScript({
   by: 'rescue',
   file: new URL('../../src/reading/running-flows.lua', import.meta.url),
   fragments: admissionFragments,
-  keys: ['fair', 'records'],
+  keys: ['fair', 'records', 'load'],
   args: [],
 });
 
@@ -25,6 +25,8 @@ export interface RunningFlow {
   cost: number;
   /** How far its next tag is ahead of the virtual time, in ticks. */
   lead: number;
+  /** How many responses of its tenant wait in the cell, whatever their queue. */
+  waiting: number;
 }
 
 /** The flows to which some running responses of a queue belong. One that is gone by now is passed over. */
@@ -35,14 +37,14 @@ export async function runningFlows(
 ): Promise<RunningFlows> {
   const ofCell = keys.inCell(cell);
   const reply = await runningFlowsScript(redis, {
-    keys: { fair: ofCell.fair(queue), records: ofCell.record('') },
+    keys: { fair: ofCell.fair(queue), records: ofCell.record(''), load: ofCell.load },
     args: {},
     moreArgs: responseIds,
   });
   const [passed, ...numbers] = textReply(reply).map(Number);
-  const flows = Array.from({ length: numbers.length / 3 }, (_flow, at): RunningFlow => {
-    const [running = 0, cost = 1, lead = 0] = numbers.slice(3 * at, 3 * at + 3);
-    return { running, cost, lead };
+  const flows = Array.from({ length: numbers.length / 4 }, (_flow, at): RunningFlow => {
+    const [running = 0, cost = 1, lead = 0, waiting = 0] = numbers.slice(4 * at, 4 * at + 4);
+    return { running, cost, lead, waiting };
   });
   return { passed: passed ?? 0, flows };
 }
