@@ -23,7 +23,7 @@ async function simulate(...args: string[]): Promise<string> {
 const withinMs = 300_000;
 
 /** The figures that a crowd prints, before any problem. */
-const told = (text: string): unknown => JSON.parse(text.split('\n')[0] ?? '');
+const figuresIn = (text: string): unknown => JSON.parse(text.split('\n')[0] ?? '');
 
 const digests = (text: string) => text.split('\n').filter((line) => /^\d+ [0-9a-f]{16}$/.test(line));
 
@@ -45,13 +45,16 @@ describe('the service in simulated time', { timeout: withinMs }, () => {
   });
 
   it('shares a model by the weights of tenants, of whom one is in all cells and the other in one', async () => {
-    const { heavyPart } = told(await simulate('--crowd', 'shares')) as { heavyPart: number };
+    const { heavyPart } = figuresIn(await simulate('--crowd', 'shares')) as { heavyPart: number };
     expect(heavyPart).toBeGreaterThan(0.75 * 0.95);
     expect(heavyPart).toBeLessThan(0.75 * 1.05);
   });
 
   it('accepts no more than a limit of a minute over three cells and four apis, and nearly as much', async () => {
-    const { most, inAll } = told(await simulate('--crowd', 'minutes')) as { most: number; inAll: number };
+    const { most, inAll } = figuresIn(await simulate('--crowd', 'minutes')) as {
+      most: number;
+      inAll: number;
+    };
     expect(most).toBeLessThanOrEqual(45);
     expect(inAll).toBeGreaterThanOrEqual(0.95 * 3 * 45);
   });

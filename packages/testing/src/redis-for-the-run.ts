@@ -52,8 +52,8 @@ async function findRedis(): Promise<RedisForTheRun> {
 }
 
 async function startCluster(): Promise<RedisForTheRun> {
-  const { nodes, stop } = await startLocalCluster();
-  return { url: `redis://127.0.0.1:${nodes[0]?.port}`, stop };
+  const cluster = await startLocalCluster();
+  return { url: `redis://127.0.0.1:${cluster.nodes[0]?.port}`, stop: () => cluster.stop() };
 }
 
 const port = 6379;

@@ -12,7 +12,7 @@ import type { ResponsesDependencies } from './dependencies.ts';
 import type { Caller } from './caller.ts';
 import type { EarlyEnds } from './early-ends.ts';
 import type { QueuePositions } from './queue-positions.ts';
-import { notDurable, overBudget, refusal, storeFull } from './refusals.ts';
+import { isSameEverywhere, notDurable, overBudget, type Refused, refusal, storeFull } from './refusals.ts';
 import { repeatUnanswered } from './repeat-unanswered.ts';
 import type { CheckedRequest, RequestChecks, UncheckedRequest } from './request-checks.ts';
 import {
@@ -70,13 +70,6 @@ export type AcceptOutcome =
   | { kind: 'duplicate'; responseId: string }
   /** There is no room for it in its cell, or nobody knows. Nothing of it runs. */
   | { kind: 'refused'; error: unknown };
-
-/** Whether another cell refuses it, too: a tenant may have as much in each. */
-function isSameEverywhere({ kind }: Refused): boolean {
-  return kind === 'too_many_tokens' || kind === 'too_many_bytes' || kind === 'mismatch' || kind === 'gone';
-}
-
-type Refused = Exclude<AcceptResult, { kind: 'accepted' | 'duplicate' | 'unresolved' }>;
 
 interface Admission {
   responseId: string;

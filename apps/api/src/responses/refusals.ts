@@ -29,10 +29,16 @@ export function responseNotFound(): ServiceError {
   return new ServiceError('not_found', 'There is no response with this id.', { param: 'id' });
 }
 
+/** The answers of an accept that refuse a request. */
+export type Refused = Exclude<AcceptResult, { kind: 'accepted' | 'duplicate' | 'unresolved' }>;
+
+/** Whether another cell refuses it, too: a tenant may have as much in each. */
+export function isSameEverywhere({ kind }: Refused): boolean {
+  return kind === 'too_many_tokens' || kind === 'too_many_bytes' || kind === 'mismatch' || kind === 'gone';
+}
+
 /** The error for a request that admission refuses. */
-export function refusal(
-  result: Exclude<AcceptResult, { kind: 'accepted' | 'duplicate' | 'unresolved' | 'over_budget' }>,
-): ServiceError {
+export function refusal(result: Exclude<Refused, { kind: 'over_budget' }>): ServiceError {
   switch (result.kind) {
     case 'rate_limited':
       return rateLimited(
