@@ -91,4 +91,14 @@ describe('the reference', () => {
     }
     expect(page.headers['content-security-policy']).toContain("default-src 'self'");
   });
+
+  it('answers for a part that is not there, and for the headers alone, as for any path', async () => {
+    const missing = await api.app.inject({ url: '/docs/static/nothing.js' });
+    expect(missing.statusCode).toBe(404);
+    expect(missing.json()).toMatchObject({ error: { type: 'not_found' } });
+    const page = await api.app.inject({ url: '/docs' });
+    const headers = await api.app.inject({ method: 'HEAD', url: '/docs' });
+    expect([headers.statusCode, headers.body]).toEqual([200, '']);
+    expect(headers.headers['content-length']).toBe(page.headers['content-length']);
+  });
 });

@@ -13,6 +13,7 @@ import {
 import { type ScriptedWorker, startScriptedWorker } from './scripted-worker.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ApiProcess } from '../src/api-process.ts';
+import { leaseHere } from './lease-here.ts';
 import { apiKeys, model, testSettings } from './test-api.ts';
 
 let redis: TestRedis;
@@ -49,6 +50,7 @@ async function anApi(drainTimeoutMs = 10_000): Promise<{ api: ApiProcess; url: s
     settings: { ...settings, redisUrl: redis.url, drainTimeoutMs },
     logger: createLogger({ name: 'api', level: 'silent' }),
     onReady: (listening) => ready.open(listening.url),
+    replaced: { leaseOver: leaseHere },
   });
   await started.start(new AbortController().signal);
   return { api: started, url: await ready.wait() };

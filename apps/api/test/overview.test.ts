@@ -5,6 +5,7 @@ import { eventually, readSse, sseFrames, startRedisProxy, testRedis, within } fr
 import { type ScriptedWorker, startScriptedWorker } from './scripted-worker.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ApiProcess } from '../src/api-process.ts';
+import { leaseHere } from './lease-here.ts';
 import { apiKeys, model, testSettings } from './test-api.ts';
 
 const clockErrorMs = 1_000;
@@ -31,6 +32,7 @@ async function startApi(
     onReady: (listening) => {
       addresses = listening;
     },
+    replaced: { leaseOver: leaseHere },
   });
   let stopping: Promise<void> | undefined;
   const stop = () => (stopping ??= api.stop('requested'));

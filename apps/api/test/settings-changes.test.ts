@@ -6,6 +6,7 @@ import { createLogger } from '@sluice/runtime';
 import { eventually, latch, testRedis, type TestRedis } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ApiProcess } from '../src/api-process.ts';
+import { leaseHere } from './lease-here.ts';
 
 let redis: TestRedis;
 let directory: string;
@@ -29,6 +30,7 @@ async function start(text: string): Promise<void> {
     watch: (options) => watch({ ...options, intervalMs: 5 }),
     logger: createLogger({ name: 'api', level: 'info', destination: { write: (line) => logged.push(line) } }),
     onReady: (listening) => ready.open(listening.url),
+    replaced: { leaseOver: leaseHere },
   });
   await api.start(new AbortController().signal);
   url = await ready.wait();

@@ -16,6 +16,7 @@ import {
 } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ApiAddresses, ApiProcess } from '../src/api-process.ts';
+import { leaseHere } from './lease-here.ts';
 
 let redis: TestRedis;
 let directory: string;
@@ -67,7 +68,7 @@ function launch({
     }),
     onListening: (addresses) => listening.open(addresses),
     onReady: (addresses) => ready.open(addresses),
-    replaced: { lookForKeysEveryMs },
+    replaced: { lookForKeysEveryMs, leaseOver: leaseHere },
   });
   const started = api.start(stopping.signal);
   started.catch(() => undefined); // Tests await it, and it may reject before that.

@@ -40,7 +40,7 @@ export async function bundle({ root, folder, made }: BundleOptions): Promise<str
     external: asInstalled,
     // Our modules only define things when they are loaded, so each thread can get the part of a package that it uses.
     treeshake: { moduleSideEffects: (id) => !isOurs(id) },
-    plugins: [modulesByUrl(isOurs), placesOfSources(isOurs, folder)],
+    plugins: [modulesByUrl(isOurs), placesOfSources(isOurs, folder), httpByRequire()],
     // bull-board asks for its page's files by `eval`, unless it is told where they are, as it is.
     checks: { eval: false },
     logLevel: 'warn',
@@ -98,5 +98,19 @@ function placesOfSources(isOurs: (id: string) => boolean, folder: string): Plugi
         .replaceAll(/\bimport\.meta\.main\b/g, 'false');
       return changed === code ? undefined : { code: changed, map: null };
     },
+  };
+}
+
+/**
+ * Takes `node:http` by `require`. An `import` reads every export of it, also the one that loads a WebSocket client, which takes as long
+ * as half of a start of Node.js. Nothing here uses that client.
+ */
+function httpByRequire(): Plugin {
+  const byRequire = '\0http-by-require';
+  return {
+    name: 'http-by-require',
+    resolveId: (source, _importer, { kind }) =>
+      source === 'node:http' && kind === 'import-statement' ? byRequire : undefined,
+    load: (id) => (id === byRequire ? `module.exports = require('node:http');` : undefined),
   };
 }

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { isatty } from 'node:tty';
 import { asFatalError } from './fatal-error.ts';
 import { loggedError, type Logger } from './logger.ts';
@@ -100,7 +101,8 @@ export async function runProcess(role: ProcessRole): Promise<void> {
   if (process.send !== undefined) process.on('disconnect', onDisconnect);
   if (process.send !== undefined && !process.connected) onDisconnect();
 
-  const started = role.start(starting.signal, requestStop).catch((error: unknown) => {
+  // A process that is killed leaves what it has compiled to the next start all the same.
+  const started = role.start(starting.signal, requestStop).then(flushCompileCache, (error: unknown) => {
     if (isStopping) return;
     reportFailedStart(error, logger);
     askToStop('start_failed');

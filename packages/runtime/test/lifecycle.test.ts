@@ -1,4 +1,7 @@
 import { fork, spawn, type ChildProcess } from 'node:child_process';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
@@ -22,10 +25,10 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
 });
 
-function run(behaviour: string, { isSupervised = false } = {}): Run {
+function run(behaviour: string, { isSupervised = false, env = process.env } = {}): Run {
   const child = isSupervised
-    ? fork(PROGRAM, [behaviour], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: [] })
-    : spawn(process.execPath, [PROGRAM, behaviour], { stdio: ['ignore', 'pipe', 'pipe'] });
+    ? fork(PROGRAM, [behaviour], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: [], env })
+    : spawn(process.execPath, [PROGRAM, behaviour], { stdio: ['ignore', 'pipe', 'pipe'], env });
   children.push(child);
   let output = '';
   let errors = '';
@@ -68,6 +71,19 @@ describe('a process', () => {
     process.child.kill('SIGINT');
     process.child.kill('SIGINT');
     expect(await process.ended).toBe(0);
+  });
+
+  it('leaves what it has compiled to the next start, also when it is killed', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-compiled-'));
+    try {
+      const { child, ended } = run('plain', { env: { ...process.env, NODE_COMPILE_CACHE: folder } });
+      const written = () => readdir(folder, { recursive: true });
+      await eventually(async () => expect((await written()).length).toBeGreaterThan(1));
+      child.kill('SIGKILL');
+      await ended;
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   it('reloads on SIGHUP, as often as it comes, and goes on', async () => {

@@ -6,12 +6,12 @@ import type { StreamEvent } from './read-stream.ts';
 import { startService } from './service.ts';
 
 it('an api that stops before a stream is over leaves it to be resumed at another', async () => {
-  await using service = await startService({ apis: 2, workers: 1, settings: { drainTimeoutMs: 1_500 } });
+  await using service = await startService({ apis: 2, workers: 1, settings: { drainTimeoutMs: 4_000 } });
   const [leaving = expect.unreachable(), staying = expect.unreachable()] = service.apis;
   const seen: StreamEvent[] = [];
   const begun = latch();
   const cut = callerOf(leaving.url, service.key).stream(
-    { input: 'Take your time. [[sluice: tokens=120 tokens_per_second=30]]' },
+    { input: 'Take your time. [[sluice: tokens=300 tokens_per_second=30]]' },
     {
       onEvent: (event) => {
         seen.push(event);

@@ -135,6 +135,8 @@ describe('a stored model', () => {
       act: { action: 'drain' },
     });
     await eventually(async () => expect(await statuses()).toEqual(['in_progress', 'cancelled', 'cancelled']));
+    // Its worker would wait for it at the end.
+    expect((await admin(`/responses/${ids[0]}/cancel`, {})).status).toBe(200);
   });
 
   it('is not removed with its queue drained where another model may have something there', async () => {
