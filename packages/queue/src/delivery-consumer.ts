@@ -1,6 +1,7 @@
-import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq';
+import { DelayedError, type Job, UnrecoverableError, type Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { closeWorker } from './close-worker.ts';
+import { PatientWorker } from './patient-worker.ts';
 import { queuePrefix } from './queue-names.ts';
 
 /** How a try ended. */
@@ -38,7 +39,7 @@ export interface DeliveryConsumerOptions<Data> {
 const drainSeconds = 1;
 const jitter = 0.1;
 
-class BriefWorker extends Worker {
+class BriefWorker<Data> extends PatientWorker<Data> {
   override get maximumBlockTimeout(): number {
     return drainSeconds;
   }
@@ -76,7 +77,7 @@ export class DeliveryConsumer<Data extends object> {
     if (this.#worker) return;
     const { name, connection, keyPrefix, concurrency, lockMs, stalledMs, keep, onError } = this.#options;
     const kept = { age: Math.ceil(keep.forMs / 1000), count: keep.count };
-    this.#worker = new BriefWorker(name, (job, token) => this.#process(job, token), {
+    this.#worker = new BriefWorker<Data>(name, (job, token) => this.#process(job, token), {
       connection,
       prefix: queuePrefix(keyPrefix),
       concurrency,

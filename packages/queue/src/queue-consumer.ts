@@ -1,8 +1,9 @@
-import { DelayedError, type Job, Worker } from 'bullmq';
+import { DelayedError, type Job, type Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { closeWorker } from './close-worker.ts';
 import { type Outcome, settle } from './outcome.ts';
 import { KeptSample } from './kept-sample.ts';
+import { PatientWorker } from './patient-worker.ts';
 import { queuePrefix } from './queue-names.ts';
 
 /**
@@ -20,7 +21,7 @@ const mostWorkers = 32;
  */
 const longestBlockSeconds = 1;
 
-class BriefWorker extends Worker<{ id: string }> {
+class BriefWorker extends PatientWorker<{ id: string }> {
   override get maximumBlockTimeout(): number {
     return longestBlockSeconds;
   }

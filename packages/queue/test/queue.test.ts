@@ -118,6 +118,18 @@ async function dump(): Promise<string> {
   return JSON.stringify(said);
 }
 
+describe('a store that refuses each time', () => {
+  it('is not asked as fast as it answers', async () => {
+    // BullMQ looks for delayed jobs before it takes one. This is no set of them.
+    await redis.client.set(`${queuePrefix(redis.prefix)}:${name}:delayed`, 'no set');
+    const { errors } = aWorker(() => Promise.resolve(settled), { concurrency: 1 });
+    await eventually(() => errors.length > 0);
+    const before = errors.length;
+    for (let times = 0; times < 100; times += 1) await redis.client.ping();
+    expect(errors.length - before).toBeLessThan(10);
+  });
+});
+
 describe('response queue', () => {
   it('keeps one job of a response that is added twice', async () => {
     const queue = aQueue();
