@@ -80,6 +80,7 @@ describe('sluice tenants', () => {
       queued_bytes: 2_147_483_648,
       stored_bytes: expect.any(Number),
       reads_per_minute: 60_000,
+      cells: 1,
     };
     const use = {
       ...notCounted,
@@ -113,10 +114,10 @@ describe('sluice tenants', () => {
       /^tenant +weight +requests\/min +tokens\/min .*running +in line +waiting +waiting bytes +stored bytes/m,
     );
     expect(out).toMatch(
-      /^team-a +2 +3\/60 +(?:- +){5}0\/1 +2 +3\/10 +3072\/2147483648 +9216\/\d+ +- +60000 +default,flex +simulator$/m,
+      /^team-a +2 +3\/60 +(?:- +){5}0\/1 +2 +3\/10 +3072\/2147483648 +9216\/\d+ +- +60000 +1 +default,flex +simulator$/m,
     );
     expect(out).toMatch(
-      /^team-b +1 +- +0\/5000 +(?:- +){6}0\/50000 +0\/2147483648 +0\/100000 +- +60000 +default,flex +\*$/m,
+      /^team-b +1 +- +0\/5000 +(?:- +){6}0\/50000 +0\/2147483648 +0\/100000 +- +60000 +1 +default,flex +\*$/m,
     );
   });
 

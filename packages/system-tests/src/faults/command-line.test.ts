@@ -5,13 +5,13 @@ const parse = (...flags: string[]) => parseCommandLine(flags, 'page.md');
 
 it('runs all but the soak without flags, and writes the page', () => {
   expect(parse()).toMatchObject({
-    parts: ['matrix', 'mutants', 'corpus', 'hostile', 'mix', 'outage', 'events', 'batch'],
+    parts: ['matrix', 'cells', 'mutants', 'corpus', 'hostile', 'mix', 'outage', 'events', 'batch'],
     size: 'small',
     tries: 4,
     output: 'page.md',
   });
   expect(parse('--all', '--minutes', '60')).toMatchObject({
-    parts: ['matrix', 'mutants', 'corpus', 'hostile', 'mix', 'outage', 'events', 'batch', 'soak'],
+    parts: ['matrix', 'cells', 'mutants', 'corpus', 'hostile', 'mix', 'outage', 'events', 'batch', 'soak'],
     soakMinutes: 60,
     output: 'page.md',
   });
