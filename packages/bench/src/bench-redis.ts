@@ -23,6 +23,8 @@ export interface BenchRedis {
   /** CPU time of the server so far, in milliseconds. The server reports it, because it may run elsewhere. */
   cpuTimeMs(): Promise<number>;
   commandCalls(): Promise<CommandCalls>;
+  /** Time that commands took so far, in microseconds, without reading and writing them. What a script calls counts twice. */
+  commandTimeUs(): Promise<number>;
   usedMemoryBytes(): Promise<number>;
   /** Keys under a prefix, grouped by `familyOf`. The size of a family is estimated from samples. */
   keyFamilies(prefix: string, familyOf: (key: string) => string): Promise<KeyFamily[]>;
@@ -58,6 +60,13 @@ export async function openRedis(givenUrl: string | undefined): Promise<BenchRedi
     async commandCalls() {
       const stats = await info('commandstats');
       return new Map([...stats].map(([name, stat]) => [name.replace('cmdstat_', ''), callsOf(stat)]));
+    },
+    async commandTimeUs() {
+      const stats = await info('commandstats');
+      return [...stats.values()].reduce(
+        (sum, stat) => sum + Number(/(?:^|,)usec=(\d+)/.exec(stat)?.[1] ?? 0),
+        0,
+      );
     },
     usedMemoryBytes: async () => Number((await info('memory')).get('used_memory')),
     keyFamilies: (prefix, familyOf) => keyFamilies(client, prefix, familyOf),
