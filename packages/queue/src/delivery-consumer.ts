@@ -1,7 +1,7 @@
 import { DelayedError, type Job, UnrecoverableError, type Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { closeWorker } from './close-worker.ts';
-import { PatientWorker } from './patient-worker.ts';
+import { longestBlockSeconds, PatientWorker } from './patient-worker.ts';
 import { queuePrefix } from './queue-names.ts';
 
 /** How a try ended. */
@@ -36,14 +36,7 @@ export interface DeliveryConsumerOptions<Data> {
   onError: (error: Error) => void;
 }
 
-const drainSeconds = 1;
 const jitter = 0.1;
-
-class BriefWorker<Data> extends PatientWorker<Data> {
-  override get maximumBlockTimeout(): number {
-    return drainSeconds;
-  }
-}
 
 class FailedTry extends Error {
   readonly waitMs: number;
@@ -77,7 +70,7 @@ export class DeliveryConsumer<Data extends object> {
     if (this.#worker) return;
     const { name, connection, keyPrefix, concurrency, lockMs, stalledMs, keep, onError } = this.#options;
     const kept = { age: Math.ceil(keep.forMs / 1000), count: keep.count };
-    this.#worker = new BriefWorker<Data>(name, (job, token) => this.#process(job, token), {
+    this.#worker = new PatientWorker<Data>(name, (job, token) => this.#process(job, token), {
       connection,
       prefix: queuePrefix(keyPrefix),
       concurrency,
@@ -86,7 +79,7 @@ export class DeliveryConsumer<Data extends object> {
       removeOnComplete: kept,
       removeOnFail: kept,
       maxStalledCount: 1_000,
-      drainDelay: drainSeconds,
+      drainDelay: longestBlockSeconds,
       skipVersionCheck: true,
       settings: { backoffStrategy: (tries, _type, error) => this.#pauseMs(tries, error) },
     });

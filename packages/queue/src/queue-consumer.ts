@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { closeWorker } from './close-worker.ts';
 import { type Outcome, settle } from './outcome.ts';
 import { KeptSample } from './kept-sample.ts';
-import { PatientWorker } from './patient-worker.ts';
+import { longestBlockSeconds, PatientWorker } from './patient-worker.ts';
 import { queuePrefix } from './queue-names.ts';
 
 /**
@@ -14,18 +14,7 @@ import { queuePrefix } from './queue-names.ts';
 const slotsPerWorker = 8;
 const mostWorkers = 32;
 
-/**
- * Longest read that waits for a job, in seconds. BullMQ would wait for up to ten until a delayed job is due, and a
- * connection that hears nothing for some seconds counts as dead (`runtime/src/redis-heartbeat.ts`). A closing worker
- * can hold a slot of the global concurrency for this long.
- */
-const longestBlockSeconds = 1;
-
-class BriefWorker extends PatientWorker<{ id: string }> {
-  override get maximumBlockTimeout(): number {
-    return longestBlockSeconds;
-  }
-
+class SlotWorker extends PatientWorker<{ id: string }> {
   /** Runs so many jobs at once from now on, and one at least. */
   setConcurrency(concurrency: number): void {
     const isMore = concurrency > this.concurrency;
@@ -75,7 +64,7 @@ export interface QueueConsumerOptions {
 export class QueueConsumer {
   readonly #options: QueueConsumerOptions;
   /** The BullMQ workers of each queue that is served. */
-  readonly #served = new Map<string, readonly BriefWorker[]>();
+  readonly #served = new Map<string, readonly SlotWorker[]>();
   /** The BullMQ workers of queues that are not served any more, until their last jobs have ended. */
   readonly #leaving = new Set<Worker>();
   /** The slots of queues that have others than at the start. */
@@ -268,9 +257,9 @@ export class QueueConsumer {
     }
   }
 
-  #startWorker(name: string, slots: number): BriefWorker {
+  #startWorker(name: string, slots: number): SlotWorker {
     const { connection, keyPrefix, lockMs, stalledMs, keep, onError } = this.#options;
-    const worker = new BriefWorker(name, (job, token) => this.#process(name, job, token), {
+    const worker = new SlotWorker(name, (job, token) => this.#process(name, job, token), {
       connection,
       prefix: queuePrefix(keyPrefix),
       concurrency: slots,
