@@ -11,8 +11,9 @@ export const longestBlockSeconds = 1;
 const afterErrorMs = 500;
 
 /**
- * A BullMQ worker that never waits long for a job, and waits after each error of the store. BullMQ waits after those that it knows as errors of a connection, and asks again at once
- * after all others: a store without memory would be asked as fast as it answers, by every worker.
+ * A BullMQ worker that never waits long for a job, and waits after each error of the store. BullMQ waits after those that it
+ * knows as errors of a connection, and asks again at once after all others: a store without memory would be asked as fast as it
+ * answers, by every worker.
  */
 export class PatientWorker<Data> extends Worker<Data> {
   override get maximumBlockTimeout(): number {
