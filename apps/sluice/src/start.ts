@@ -38,9 +38,7 @@ export async function start(argv: readonly string[]): Promise<void> {
         redisUrl: settings.redisUrl,
         path: process.env.PATH,
       });
-      // The processes wait for the other cells themselves, and begin without them.
-      const [first] = parseRedisCells(store.url);
-      if (store.kind === 'external' && first) await tryRedis(first.url, logger, signal);
+      if (store.kind === 'external') await tryCells(store.url, logger, signal);
       const actionToken = await developmentActionToken(settings);
       children = new ChildProcesses({
         argv: flagsForRoles(argv),
@@ -106,6 +104,13 @@ function modelIds({ models }: Settings): string[] {
  * Says within seconds what is wrong with the address in REDIS_URL, to a person who has just typed it. The processes would
  * wait for a Redis that comes later.
  */
+/** Resolves when one cell is there: the processes wait for the others themselves. Rejects with what is wrong with the first one. */
+async function tryCells(urls: string, logger: Logger, signal: AbortSignal): Promise<void> {
+  const tries = parseRedisCells(urls).map(({ url }) => tryRedis(url, logger, signal));
+  for (const each of tries) each.catch(() => undefined); // The first is awaited below.
+  await Promise.any(tries).catch(() => tries[0]);
+}
+
 async function tryRedis(url: string, logger: Logger, signal: AbortSignal): Promise<void> {
   const client = commandClient(url, { logger });
   try {
