@@ -49,10 +49,12 @@ export async function start(argv: readonly string[]): Promise<void> {
       void store.exited.then(() => {
         if (!signal.aborted) requestStop(new FatalError('The store ended. Its last lines above say why.'));
       });
-      const [{ url, adminUrl, acceptsDevelopmentKey }] = await Promise.all([
+      const starts = Promise.all([
         children.startApi(actionToken === undefined ? {} : { ADMIN_ACTION_TOKEN: actionToken }),
         children.startWorkers(settings.workers, settings.workerHealthPort),
       ]);
+      // They may wait for a store for as long as that is away, and then a stop must not wait for them.
+      const [{ url, adminUrl, acceptsDevelopmentKey }] = await Promise.race([starts, abortOf(signal)]);
       note = noteRunningService(settings.dataDir, {
         store: store.url,
         url: reachable(url),
@@ -100,11 +102,17 @@ function modelIds({ models }: Settings): string[] {
   return models.map(({ id }) => id);
 }
 
+/** Rejects when a signal aborts. */
+function abortOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }); // the reason of `runProcess`
+  });
+}
+
 /**
- * Says within seconds what is wrong with the address in REDIS_URL, to a person who has just typed it. The processes would
- * wait for a Redis that comes later.
+ * Says within seconds what is wrong with the first address in REDIS_URL, to a person who has just typed it, unless another cell is there. The
+ * processes would wait for a Redis that comes later.
  */
-/** Resolves when one cell is there: the processes wait for the others themselves. Rejects with what is wrong with the first one. */
 async function tryCells(urls: string, logger: Logger, signal: AbortSignal): Promise<void> {
   const tries = parseRedisCells(urls).map(({ url }) => tryRedis(url, logger, signal));
   for (const each of tries) each.catch(() => undefined); // The first is awaited below.

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -297,6 +298,26 @@ describe('start, on the Redis that REDIS_URL names', () => {
     const { url } = other.redis;
     const shown = await bannerOf(other.run({ command: 'start', env: { REDIS_URL: `${url} ${url}?cell=E` } }));
     const { status, body } = await callerOf(shown.url, shown.key).create({ input: 'Hi' });
+    expect([status, body.status]).toEqual([200, 'completed']);
+  });
+
+  it('runs while the first of its cells is away', async () => {
+    await using other = await newPlaceAtRedis();
+    const { url, prefix } = other.redis;
+    const key = 'sk-of-two-cells-0123456789';
+    await other.configure({
+      keyPrefix: `${prefix}:`,
+      keys: [{ name: 'two', key, limits: { cells: 2 } }],
+      // Otherwise there is one in the first cell, or none yet, and nobody can tell.
+      encryptionKeys: [randomBytes(32).toString('base64')],
+    });
+    const process = other.run({
+      command: 'start',
+      env: { REDIS_URL: `redis://127.0.0.1:1 ${url}?cell=E` },
+    });
+    const [text] = await process.printed(/Sluice is ready\.[\s\S]*Ctrl-C stops it\./);
+    const caller = callerOf(found(/Responses API +(http\S+)\/v1/, text), key);
+    const { status, body } = await caller.create({ input: 'Hi' });
     expect([status, body.status]).toEqual([200, 'completed']);
   });
 
