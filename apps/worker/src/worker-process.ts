@@ -193,14 +193,16 @@ export class WorkerProcess {
     const onLate = (error: unknown) => {
       if (!signal.aborted) requestStop?.(error instanceof Error ? error : new Error(String(error)));
     };
-    await this.#runner.start(signal);
     const startFromFirst = async () => {
       await known.start(signal);
       await untilRedisTakes(() => this.#limits.set(), signal);
-      await this.#models.discover(signal);
     };
-    await startFromFirstCell(cells.length, startFromFirst, onLate);
+    const isThere = await startFromFirstCell(cells.length, startFromFirst, onLate);
     this.#limits.start();
+    await this.#runner.start(signal);
+    const discovered = this.#models.discover(signal);
+    if (isThere) await startFromFirstCell(cells.length, () => discovered, onLate);
+    else discovered.catch(onLate);
     this.#hasStarted = true;
     this.#cells.start();
     this.#stats.start();

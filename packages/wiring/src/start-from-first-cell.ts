@@ -6,14 +6,22 @@ const firstCellMs = 5_000;
 /**
  * Starts what the first cell has, and resolves when that has started. Where there are other cells and the first one is away, it resolves soon all the same:
  * the process serves the others, and what is started follows when the first one is back. `onLate` is told of an error after that.
+ *
+ * @returns whether it has started.
  */
 export async function startFromFirstCell(
   cellCount: number,
   start: () => Promise<void>,
   onLate: (error: unknown) => void,
-): Promise<void> {
-  const started = start();
-  if (cellCount === 1) return started;
+): Promise<boolean> {
+  let hasStarted = false;
+  const started = start().then(() => {
+    hasStarted = true;
+  });
+  if (cellCount === 1) {
+    await started;
+    return true;
+  }
   let isLate = false;
   started.catch((error: unknown) => isLate && onLate(error));
   const over = new AbortController();
@@ -24,4 +32,5 @@ export async function startFromFirstCell(
     isLate = true;
     over.abort();
   }
+  return hasStarted;
 }
