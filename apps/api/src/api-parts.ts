@@ -30,6 +30,7 @@ import {
   ProviderChanges,
   StoredWatch,
   type RedisWatches,
+  sealingPlaces,
   watchRedis,
   type Wired,
 } from '@sluice/wiring';
@@ -173,11 +174,7 @@ export function makeApiParts({
     lookEveryMs: replaced.lookForKeysEveryMs,
   });
   const sealing = new SealingKeys({
-    connection: commands,
-    keyPrefix,
-    copies: wired.cells
-      .slice(1)
-      .map((cell) => ({ connection: cell.clients.commands, keyPrefix: cell.keyPrefix })),
+    ...sealingPlaces(wired),
     secrets: settings.encryptionKeys,
     onError,
   });

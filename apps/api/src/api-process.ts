@@ -10,7 +10,7 @@ import {
 } from '@sluice/runtime';
 import { readDevelopmentKey } from '@sluice/tenants';
 import type { Traces } from '@sluice/traces';
-import { closeConnections, startFromFirstCell } from '@sluice/wiring';
+import { closeConnections, startFromFirstCell, stopForLate } from '@sluice/wiring';
 import type { FastifyInstance } from 'fastify';
 import { buildAdminApp } from './admin/admin-app.ts';
 import { type ApiParts, makeApiParts, type ReplacedParts } from './api-parts.ts';
@@ -123,9 +123,7 @@ export class ApiProcess {
     await storeStarted;
     for (const { clock } of parts.cells) if (!clock.isSynchronized) await clock.sample();
     await untilRedisTakes(() => parts.sealing.start(), signal);
-    const onLate = (error: unknown) => {
-      if (!signal.aborted) requestStop?.(error instanceof Error ? error : new Error(String(error)));
-    };
+    const onLate = stopForLate(requestStop, signal);
     await startFromFirstCell(parts.cells.length, () => this.#startFromFirstCell(signal), onLate);
     this.#hasStarted = true;
     parts.memory.start();

@@ -10,6 +10,7 @@ import {
   type ConnectedSettings,
   type LiveModels,
   type RunnerClients,
+  sealingPlaces,
   type Wired,
 } from '@sluice/wiring';
 import { endWithoutRun } from './end-without-run.ts';
@@ -75,11 +76,7 @@ export class AttemptRunner {
     this.clock = wired.clock;
     this.store = wired.store;
     this.#sealing = new SealingKeys({
-      connection: wired.clients.commands,
-      keyPrefix: wired.keyPrefix,
-      copies: wired.cells
-        .slice(1)
-        .map((cell) => ({ connection: cell.clients.commands, keyPrefix: cell.keyPrefix })),
+      ...sealingPlaces(wired),
       secrets: settings.encryptionKeys,
       onError: throttledWarning(logger, 'sealing key not read').warn,
     });

@@ -25,6 +25,7 @@ import {
   type WorkerClients,
   workerRole,
   startFromFirstCell,
+  stopForLate,
 } from '@sluice/wiring';
 import { AttemptRunner, type AttemptRunnerOptions } from './attempt-runner.ts';
 import { limitsOfCells, type WorkerLimits } from './cells/limits-of-cells.ts';
@@ -190,9 +191,7 @@ export class WorkerProcess {
     }
     await this.#redis.start(signal);
     const { cells, known } = this.#wired;
-    const onLate = (error: unknown) => {
-      if (!signal.aborted) requestStop?.(error instanceof Error ? error : new Error(String(error)));
-    };
+    const onLate = stopForLate(requestStop, signal);
     const startFromFirst = async () => {
       await known.start(signal);
       await untilRedisTakes(() => this.#limits.set(), signal);

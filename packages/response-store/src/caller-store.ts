@@ -1,5 +1,5 @@
 import { newResponseId, type RandomBytes } from '@sluice/contract';
-import type { LimitName } from '@sluice/contract/tenant-limits';
+import type { GivenLimits } from '@sluice/contract/tenant-limits';
 import { type Lease, ProcessLease } from './record/process-lease.ts';
 import { DurabilityBarrier, type DurabilityBarrierOptions } from './delivery/durability.ts';
 import type { EndWait } from './delivery/end-wait.ts';
@@ -55,7 +55,7 @@ export interface PlaceOfNew {
   previousId?: string | null | undefined;
   idempotencyKey?: string | undefined;
   /** Those of its tenant. */
-  limits: { readonly [Name in LimitName]?: number | undefined };
+  limits: Readonly<GivenLimits>;
 }
 
 /** The store as an api process uses it: accepting, watching and delivering. Holds the lease of the process. */

@@ -9,7 +9,7 @@ export {
   type ResponseStores,
   responseStores,
 } from './cells/stores-of-cells.ts';
-export { untilCellsStart } from './cells/start-cells.ts';
+export { startedWithin, untilCellsStart } from './cells/start-cells.ts';
 export type { CellCountNotes, CellsInUse, NotedCellCount } from './cells/tenant-cells.ts';
 export { AttemptStore, type AttemptStoreOptions, type WriterOptions } from './attempt-store.ts';
 export {

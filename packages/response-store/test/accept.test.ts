@@ -96,7 +96,7 @@ function takeIn({ limits, request, by = redis.client, ...rest }: TakingIn = {}):
     tokens: { input: 1, output: 1, mostInput: undefined },
     isWatched: false,
     limits: { service, ...limits },
-    ownLimits: { ...limits },
+    ownLimits: {},
     idempotency: undefined,
     deadline: () => Date.now() + 3_600_000,
     ...rest,

@@ -296,7 +296,7 @@ export class StoreUnderTest {
         service: { queued: 100_000, queuedBytes: 1_000_000_000 },
         ...limits,
       },
-      ownLimits: limits,
+      ownLimits: {},
       tokens,
       idempotency,
       deadline,

@@ -204,7 +204,7 @@ describe.skipIf(!hasServer)('a service over three primaries, where there is a se
       });
       expect(ended.status).toBe('completed');
     }
-    // What came without the first cell knows now what that has.
+    // The api that came without the first cell knows now what that has.
     await eventually(async () => {
       const headers = { 'idempotency-key': `behind-${lost}` };
       const { status } = await late.responses.create({ model: 'simulator', input: 'Hi' }, { headers });

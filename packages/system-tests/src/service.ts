@@ -74,11 +74,6 @@ export function prefixOf({ prefix }: Pick<TestRedis, 'prefix'>, responseId: stri
   return `${prefix}:{${responseId[responseId.indexOf('_') + 1]}}:`;
 }
 
-/** What the keys of each cell begin with. */
-export function prefixes({ prefix }: Pick<TestRedis, 'prefix'>): string[] {
-  return testCells.map((cell) => `${prefix}:{${cell}}:`);
-}
-
 /** A dozen processes may start at once on a few cores. */
 const startup = { timeoutMs: 60_000 };
 

@@ -7,7 +7,8 @@ export {
 } from './connect.ts';
 export { type RedisWatches, watchRedis } from './watch-redis.ts';
 export { type KnownCell, KnownCells } from './known-cells.ts';
-export { startFromFirstCell } from './start-from-first-cell.ts';
+export { startFromFirstCell, stopForLate } from './start-from-first-cell.ts';
+export { sealingPlaces } from './sealing-places.ts';
 export { OutboxFollowers } from './outbox-followers.ts';
 export { type OutboxReaderName, outboxReaders, outboxWriting } from './outbox-readers.ts';
 export {

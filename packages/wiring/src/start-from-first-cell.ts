@@ -1,12 +1,14 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { startedWithin } from '@sluice/response-store';
+import type { RequestStop } from '@sluice/runtime';
 
 /** How long a start waits for the first cell where there are others, in milliseconds. */
 const firstCellMs = 5_000;
 
 /**
  * Starts what the first cell has, and resolves when that has started. Where there are other cells and the first one is away, it resolves soon all the same:
- * the process serves the others, and what is started follows when the first one is back. `onLate` is told of an error after that.
+ * the process serves the others, and what is started follows when the first one is back.
  *
+ * @param onLate is told of an error after that; see `stopForLate`.
  * @returns whether it has started.
  */
 export async function startFromFirstCell(
@@ -14,23 +16,18 @@ export async function startFromFirstCell(
   start: () => Promise<void>,
   onLate: (error: unknown) => void,
 ): Promise<boolean> {
-  let hasStarted = false;
-  const started = start().then(() => {
-    hasStarted = true;
-  });
-  if (cellCount === 1) {
-    await started;
-    return true;
-  }
-  let isLate = false;
-  started.catch((error: unknown) => isLate && onLate(error));
-  const over = new AbortController();
-  const isSoon = pause(firstCellMs, undefined, { signal: over.signal }).catch(() => undefined);
-  try {
-    await Promise.race([started, isSoon]);
-  } finally {
-    isLate = true;
-    over.abort();
-  }
-  return hasStarted;
+  const started = start();
+  if (cellCount > 1) return startedWithin(firstCellMs, [started], onLate);
+  await started;
+  return true;
+}
+
+/** Stops a process for an error of a late start, unless `signal` says that it stops. */
+export function stopForLate(
+  requestStop: RequestStop | undefined,
+  signal: AbortSignal,
+): (error: unknown) => void {
+  return (error) => {
+    if (!signal.aborted) requestStop?.(error instanceof Error ? error : new Error(String(error)));
+  };
 }

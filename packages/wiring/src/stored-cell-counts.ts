@@ -22,11 +22,10 @@ export interface StoredCellCountsOptions {
   logger: Logger;
 }
 
-/** A number of cells as it is noted, and the times of the store when it begins to hold and when it was noted last, in milliseconds. */
+/** A number of cells as it is noted, and the time of the store when it begins to hold, in milliseconds. */
 interface Note {
   cells: number;
   from: number;
-  until: number;
 }
 
 /**
@@ -110,7 +109,7 @@ export class StoredCellCounts implements CellCountNotes {
     const from = latest?.cells === cells ? latest.from : now + settleMs;
     await this.#options.connection.hset(this.#key, `${cells} ${tenant}`, `${from} ${now}`);
     const others = (this.#notes.get(tenant) ?? []).filter((note) => note.cells !== cells);
-    this.#notes.set(tenant, [...others, { cells, from, until: now }]);
+    this.#notes.set(tenant, [...others, { cells, from }]);
   }
 
   async #read(): Promise<void> {
@@ -131,7 +130,7 @@ export class StoredCellCounts implements CellCountNotes {
         continue;
       }
       const tenant = words.join(' ');
-      notes.set(tenant, [...(notes.get(tenant) ?? []), { cells: Number(count), from, until }]);
+      notes.set(tenant, [...(notes.get(tenant) ?? []), { cells: Number(count), from }]);
     }
     if (gone.length > 0) await connection.hdel(this.#key, ...gone);
     this.#notes = notes;

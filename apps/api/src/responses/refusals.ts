@@ -96,7 +96,7 @@ export function overBudget(
   return new RateLimited(message, undefined, use, 'insufficient_quota');
 }
 
-/** Of what a request was refused with in several cells, the refusal after which another try makes sense first. */
+/** The refusal after which another try makes sense first, of those of several cells. */
 export function soonest(refusals: readonly unknown[]): unknown {
   const waitOf = (error: unknown) =>
     error instanceof ServiceError

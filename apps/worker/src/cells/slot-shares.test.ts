@@ -10,7 +10,7 @@ function twoCells() {
         name: cell.name,
         keyPrefix: cell.name,
         connection: {
-          // What the script says of jobs without a priority.
+          // The reply of the script, for jobs without a priority.
           eval: () =>
             cell.isAway
               ? Promise.reject(new Error('Connection is closed.'))

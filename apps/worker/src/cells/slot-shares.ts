@@ -33,8 +33,8 @@ export interface SlotSharesOptions {
 
 /**
  * Divides the slots of a worker for a queue over the cells each second. While there are enough of them, each cell has what it needs. When there are too
- * few, they are shared as fairly between tenants as if there were one cell. Every cell keeps one or a few, so that a response in an idle one begins at once; a cell that does
- * not answer keeps these alone.
+ * few, they are shared as fairly between tenants as if there were one cell. Every cell keeps one or a few, so that a response in an idle one begins
+ * at once; a cell that does not answer keeps these alone.
  */
 export class SlotShares {
   readonly #options: SlotSharesOptions;
@@ -118,7 +118,7 @@ export class SlotShares {
       const demand = demands[at];
       return demand ? [{ at, cell, demand }] : [];
     });
-    // What runs in all workers is about what may run.
+    // All workers run about as many as may run.
     const mayRun = Math.max(slots, sum(there.map(({ demand }) => demand.running)));
     const shares = await readFairShares(name, there, mayRun);
     const ofCells: (number | undefined)[] = cells.map(() => undefined);

@@ -24,7 +24,7 @@ type Plan = (typeof plans)['full'];
 /** The longest time for a round. */
 const mostMs = 300_000;
 
-/** What the primaries had to do in a round, by primary. */
+/** The work of a round, by primary. */
 interface Round {
   responses: number;
   commands: number[];

@@ -3,7 +3,7 @@ import type { CellOfQueues, FlowsDemand, QueueDemand } from './queue-demand.ts';
 /** How often the distance is halved in which the shares are looked for: more often than a number of ticks has bits. */
 const halvings = 60;
 
-/** What a cell has to do for a queue. */
+/** A cell and the jobs of a queue there. */
 export interface PlaceOfQueue {
   cell: CellOfQueues;
   demand: QueueDemand;

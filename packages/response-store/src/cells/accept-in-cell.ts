@@ -26,7 +26,7 @@ export async function acceptInCell(
     const result = await store.accept({ ...accepting, limits: ofCell, cost: accepting.cost * part.of });
     if (result.kind === 'rate_limited') tenantCells.usedUp(cell, tenant, result.retryAfterMs);
     else if (isRefusal(result.kind) && isLarge(prepared)) tenantCells.usedUp(cell, tenant, largeAsideMs);
-    // What is more than a minute of this cell has, no other one has either.
+    // The limit that such a request meets is that of one cell.
     if (!('use' in result) || result.kind === 'too_many_tokens') return result;
     return { ...result, use: ofAllCells(result.use, limits) };
   } catch (error) {

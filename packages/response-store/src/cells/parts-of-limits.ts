@@ -1,9 +1,15 @@
 import type { AdmissionLimits } from '@sluice/admission';
-import { budgetNames, countedLimits, type LimitName, tenantLimits } from '@sluice/contract/tenant-limits';
+import {
+  budgetNames,
+  countedLimits,
+  type GivenLimits,
+  type LimitName,
+  tenantLimits,
+} from '@sluice/contract/tenant-limits';
 
-type Limits = { readonly [Name in LimitName]?: number | undefined };
+type Limits = Readonly<GivenLimits>;
 
-/** What of a limit belongs to one of several cells: which one of how many. */
+/** The part of a limit that one of several cells has: which one of how many. */
 export interface Part {
   at: number;
   of: number;

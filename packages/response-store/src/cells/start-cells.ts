@@ -11,15 +11,28 @@ export async function untilCellsStart(
   starts: readonly Promise<void>[],
   onLate: (error: unknown) => void,
 ): Promise<void> {
-  const all = Promise.all(starts);
+  await Promise.race([Promise.all(starts), Promise.any(starts)]);
+  await startedWithin(soonMs, starts, onLate);
+}
+
+/**
+ * Resolves when all starts are over, or after so many milliseconds. Rejects when one fails meanwhile; `onLate` is told of one that fails later.
+ *
+ * @returns whether all are over.
+ */
+export async function startedWithin(
+  withinMs: number,
+  starts: readonly Promise<void>[],
+  onLate: (error: unknown) => void,
+): Promise<boolean> {
+  const all = Promise.all(starts).then(() => true);
   let isLate = false;
   for (const each of starts) each.catch((error: unknown) => isLate && onLate(error));
-  all.catch(() => undefined); // It is raced below, and each of the others is listened to.
-  await Promise.race([all, Promise.any(starts)]);
+  all.catch(() => undefined); // It is raced below, and each start is listened to.
   const over = new AbortController();
-  const isSoon = pause(soonMs, undefined, { signal: over.signal }).catch(() => undefined);
+  const isSoon = pause(withinMs, false, { signal: over.signal }).catch(() => false);
   try {
-    await Promise.race([all, isSoon]);
+    return await Promise.race([all, isSoon]);
   } finally {
     isLate = true;
     over.abort();

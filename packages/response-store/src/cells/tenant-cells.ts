@@ -1,5 +1,5 @@
 import { ServiceError } from '@sluice/contract';
-import type { LimitName } from '@sluice/contract/tenant-limits';
+import type { GivenLimits } from '@sluice/contract/tenant-limits';
 import { type Cell, homeCell, preferredCells } from '../record/cells.ts';
 import { cellCountOf, type Part } from './parts-of-limits.ts';
 
@@ -20,7 +20,7 @@ export interface CellCountNotes {
   keyMs: number;
 }
 
-/** Which cells take new responses, and which did until now. */
+/** The cells that take new responses, and those that did until now. */
 export interface CellsInUse {
   open: readonly Cell[];
   /** The sets of cells that took new responses before, as long as what they took may be asked for. */
@@ -35,7 +35,7 @@ export interface CellsInUse {
 /** How long a cell that did not answer is left alone while there are others, in milliseconds. */
 const asideMs = 1_000;
 
-type Limits = { readonly [Name in LimitName]?: number | undefined };
+type Limits = Readonly<GivenLimits>;
 
 /** The cells of tenants: the first that a tenant prefers, as many as its limits say. */
 export class TenantCells {
@@ -86,7 +86,7 @@ export class TenantCells {
     this.#aside.set(cell, this.#now() + asideMs);
   }
 
-  /** A tenant has used up its requests of a minute in a cell, for so long. */
+  /** A tenant finds no room in a cell, for so long. */
   usedUp(cell: Cell, tenant: string, forMs: number): void {
     this.#aside.set(`${cell} ${tenant}`, this.#now() + forMs);
   }

@@ -6,7 +6,7 @@ import {
   printLimits,
   weightOf,
 } from '@sluice/admission';
-import type { LimitName } from '@sluice/contract/tenant-limits';
+import type { GivenLimits } from '@sluice/contract/tenant-limits';
 import { openToolOutputs, isResponseId } from '@sluice/contract';
 import { largeFrom } from '../large-values.ts';
 import type { PreparedRequest } from '../prepared-request.ts';
@@ -61,7 +61,7 @@ export interface Accepting extends FactsFrom<'api'> {
   isWatched: boolean;
   limits: AdmissionLimits;
   /** Those that the keys of the tenant say: where it is in several cells, each cell has a part of them. */
-  ownLimits: { readonly [Name in LimitName]?: number | undefined };
+  ownLimits: Readonly<GivenLimits>;
   tokens: ExpectedTokens;
   /** The Idempotency-Key and how long it stands for this response; undefined without one. */
   idempotency: { key: string; keepMs: number } | undefined;

@@ -12,7 +12,7 @@ const permanent = [
   // Whether the store was emptied.
   /:store-mark:(api|worker)$/,
   /:(journal|audit)$/,
-  // Which cells there are, how many of them tenants have, and what each is granted of a limit.
+  // The cells that there are, the numbers of them that tenants have, and the grants of limits.
   /:(cells|cell-counts|slots-epoch|slots-fence)$/,
   new RegExp(`:slots:(${queues})$`),
   // Nobody reads it here.

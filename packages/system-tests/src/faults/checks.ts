@@ -170,34 +170,29 @@ async function lookForLeftovers(site: FaultSite): Promise<string[]> {
 }
 
 async function leftoversIn(client: Redis, prefix: string): Promise<string[]> {
-  const found: string[] = [];
-  for (const counters of await keysLike(client, `${prefix}:{*}:load`)) {
-    const load = await client.hgetall(counters);
-    for (const [counter, value] of Object.entries(load)) {
-      if (value !== '0') found.push(`the counter ${counter} of what waits is ${value}`);
-    }
-  }
-  for (const outbox of await keysLike(client, `${prefix}:{*}:outbox`)) {
-    const untold = await client.xlen(outbox);
-    if (untold > 0) found.push(`${untold} ends wait to be told`);
-  }
-  for (const list of await keysLike(client, `${prefix}:{*}:open`)) {
-    const open = await client.zrange(list, '0', '-1');
-    if (open.length > 0) found.push(`open responses: ${open.join(', ')}`);
-  }
-  for await (const page of client.scanStream({ match: `${prefix}*`, count: 1_000 })) {
-    for (const key of page as string[]) {
-      // Each element of the stream is one reply of SCAN, an array.
-      if (permanent.some((pattern) => pattern.test(key))) continue;
-      if ((await client.pttl(key)) === -1) found.push(`a key that never expires: ${key}`);
-    }
-  }
-  return found;
+  const keys: string[] = [];
+  // Each element of the stream is one reply of SCAN, an array.
+  for await (const page of client.scanStream({ match: `${prefix}*`, count: 1_000 }))
+    keys.push(...(page as string[]));
+  const found = await Promise.all(keys.map((key) => leftoverAt(client, key)));
+  return found.flat();
 }
 
-async function keysLike(client: Redis, pattern: string): Promise<string[]> {
+async function leftoverAt(client: Redis, key: string): Promise<string[]> {
+  if (key.endsWith('}:load')) {
+    const counters = Object.entries(await client.hgetall(key)).filter(([, value]) => value !== '0');
+    return counters.map(([counter, value]) => `the counter ${counter} of what waits is ${value}`);
+  }
+  if (key.endsWith('}:outbox')) {
+    const untold = await client.xlen(key);
+    return untold > 0 ? [`${untold} ends wait to be told`] : [];
+  }
   const found: string[] = [];
-  for await (const page of client.scanStream({ match: pattern, count: 1_000 }))
-    found.push(...(page as string[])); // one reply of SCAN each
+  if (key.endsWith('}:open')) {
+    const open = await client.zrange(key, '0', '-1');
+    if (open.length > 0) found.push(`open responses: ${open.join(', ')}`);
+  }
+  if (!permanent.some((pattern) => pattern.test(key)) && (await client.pttl(key)) === -1)
+    found.push(`a key that never expires: ${key}`);
   return found;
 }

@@ -104,7 +104,7 @@ function figuresOf(tries: readonly Try[]): string[] {
   ];
 }
 
-/** What became of the responses of each cell, when one of three primaries met a fault: a row for each fault. */
+/** A row for each fault of one of three primaries: responses of its cell, and those beside it. */
 export function cellsSection(tries: readonly Try[]): Table {
   const rows = faultsOfStore.flatMap((fault) => {
     const found = tries.filter(({ name }) => name.startsWith(`${fault} / `));
