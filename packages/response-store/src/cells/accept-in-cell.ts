@@ -25,7 +25,8 @@ export async function acceptInCell(
     const ofCell = partOfLimits(limits, ownLimits, part);
     const result = await store.accept({ ...accepting, limits: ofCell, cost: accepting.cost * part.of });
     if (result.kind === 'rate_limited') tenantCells.usedUp(cell, tenant, result.retryAfterMs);
-    else if (isRefusal(result.kind) && isLarge(prepared)) tenantCells.usedUp(cell, tenant, largeAsideMs);
+    else if ((isRefusal(result.kind) || result.kind === 'over_budget') && isLarge(prepared))
+      tenantCells.usedUp(cell, tenant, largeAsideMs);
     // The limit that such a request meets is that of one cell.
     if (!('use' in result) || result.kind === 'too_many_tokens') return result;
     return { ...result, use: ofAllCells(result.use, limits) };
