@@ -84,13 +84,16 @@ export function drained(
   return new Promise((resolve, reject) => {
     const settle = (act: () => void) => {
       clearTimeout(timer);
+      clearImmediate(asked);
       connection.off('drain', onDrain);
       signal.removeEventListener('abort', onGone);
       act();
     };
     const onDrain = () => settle(resolve);
     const onGone = () => settle(() => reject(signal.reason));
-    const timer = setTimeout(onStalled, stalledMs);
+    // After the next look at the sockets: a process that stood still has not heard yet what its readers took.
+    const timer = setTimeout(() => (asked = setImmediate(onStalled)), stalledMs);
+    let asked: NodeJS.Immediate | undefined;
     connection.once('drain', onDrain);
     signal.addEventListener('abort', onGone, { once: true });
     if (signal.aborted) onGone();

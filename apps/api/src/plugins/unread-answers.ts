@@ -19,11 +19,14 @@ declare module 'fastify' {
 
 interface UnreadAnswer {
   raw: ServerResponse;
-  /** When its reader took something last, or was given it, in milliseconds of `performance.now`. */
-  takenAt: number;
+  /** How many looks found that its reader had taken nothing since the one before. */
+  idleLooks: number;
 }
 
-/** How often answers are looked at, within the time that a reader has. A stalled one is found late by this much. */
+/**
+ * How often answers are looked at, within the time that a reader has. A stalled one is found late by one look. Looks are
+ * counted, and not the time, since a process that stood still for a minute has seen nothing of what readers took then.
+ */
 const looksPerTime = 10;
 
 /**
@@ -40,9 +43,9 @@ export function registerUnreadAnswers(
   app.decorate('sliceTurns', new SliceTurns());
   const unread = new Map<ServerResponse, UnreadAnswer>();
   const timer = setInterval(() => {
-    const now = performance.now();
-    for (const { raw, takenAt } of unread.values()) {
-      if (now - takenAt >= stalledMs) raw.destroy();
+    for (const answer of unread.values()) {
+      answer.idleLooks += 1;
+      if (answer.idleLooks > looksPerTime) answer.raw.destroy();
     }
   }, stalledMs / looksPerTime);
   app.addHook('onClose', (_app, done) => {
@@ -62,7 +65,7 @@ export function registerUnreadAnswers(
       done(error as Error); // only errors are thrown above
       return;
     }
-    const answer = { raw, takenAt: performance.now() };
+    const answer = { raw, idleLooks: 0 };
     unread.set(raw, answer);
     // Fastify has no hook for a connection that was closed under its answer.
     whenOver(raw, () => {
@@ -76,7 +79,7 @@ export function registerUnreadAnswers(
     if (body instanceof SlicedBody) {
       body.turns = app.sliceTurns;
       body.onTaken = () => {
-        answer.takenAt = performance.now();
+        answer.idleLooks = 0;
       };
       if (body.byteLength !== undefined) reply.header('content-length', body.byteLength);
     }
@@ -121,7 +124,7 @@ function watched(payload: unknown, answer: UnreadAnswer): unknown {
   if (!(payload instanceof Readable) || payload instanceof SlicedBody) return payload;
   const taken = new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      answer.takenAt = performance.now();
+      answer.idleLooks = 0;
       done(null, chunk);
     },
   });

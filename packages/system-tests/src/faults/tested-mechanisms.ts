@@ -183,8 +183,8 @@ export const testedMechanisms: readonly TestedMechanism[] = [
     name: 'an answer that nobody reads is kept for ever',
     patch: {
       file: `${api}/src/plugins/unread-answers.ts`,
-      find: 'if (now - takenAt >= stalledMs) raw.destroy();',
-      replace: 'void takenAt;',
+      find: 'answer.idleLooks += 1;',
+      replace: '',
     },
     tests: `${api}/test/unread-answers.test.ts`,
   },
