@@ -264,7 +264,7 @@ describe('a slow reader', () => {
     socket.isFull = true;
     const write = stream.write([event(0)]);
     const rejected = expect(write).rejects.toThrow(/took nothing/);
-    await vi.advanceTimersByTimeAsync(30_000);
+    await vi.advanceTimersByTimeAsync(30_001);
     await rejected;
     expect(socket.destroyed).toBe(true);
     expect(stream.gone.aborted).toBe(true);
