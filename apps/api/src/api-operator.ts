@@ -12,7 +12,7 @@ import {
 import { type Logger, randomBytes } from '@sluice/runtime';
 import type { LiveSettings, Tenants } from '@sluice/tenants';
 import { shownDeliveries } from '@sluice/webhooks';
-import type { ApiClients, ConnectedSettings, Wired } from '@sluice/wiring';
+import { addressesOf, type ApiClients, type ConnectedSettings, type Wired } from '@sluice/wiring';
 import type { BodyBudget } from './bodies/body-budget.ts';
 import type { BodyThreads } from './bodies/body-threads.ts';
 import { holdWhenThereIsRoom } from './plugins/caller.ts';
@@ -43,18 +43,21 @@ export interface OperatedParts
 export function makeApiOperator(parts: OperatedParts, replaced: Partial<OperatorOptions> = {}): Operator {
   const { settings, clients, clock, telemetry, tenants, responses } = parts;
   const { indexHealEveryMs: healEveryMs } = parts;
+  const index =
+    replaced.index ??
+    new ResponseIndex({
+      redisUrl: () => addressesOf(parts.cells),
+      keyPrefix: settings.keyPrefix,
+      settings: settings.console,
+      ...(healEveryMs !== undefined && { healEveryMs }),
+      onError: (error) => telemetry.emit('index.ended', { error }),
+    });
+  const restart = () => void index.restart();
+  parts.cells.follow({ join: restart, leave: restart });
   return makeOperator({
     ...parts,
     connection: clients.commands,
-    index:
-      replaced.index ??
-      new ResponseIndex({
-        redisUrl: settings.redisUrl,
-        keyPrefix: settings.keyPrefix,
-        settings: settings.console,
-        ...(healEveryMs !== undefined && { healEveryMs }),
-        onError: (error) => telemetry.emit('index.ended', { error }),
-      }),
+    index,
     endResponse: (responseId) => responses.endForOperator(responseId),
     createAgain: (key, request) => createAgain(parts, key, request),
     positionOf: (queue, responseId) => responses.positionOf(queue, responseId),

@@ -159,7 +159,7 @@ export function makeApiParts({
   logApi(telemetry, logger);
   traces?.listen(telemetry, () => clock.now());
   const redis = watchRedis(wired, { logger, durability: settings.durability });
-  const memories = new CellMemories(wired, onError);
+  const memories = new CellMemories(wired.cells, onError);
   const memory = replaced.memory ?? memories;
   const memoryOf = (responseId: string) => replaced.memory ?? memories.of(responseId);
   const tenants = new Tenants({
@@ -170,7 +170,7 @@ export function makeApiParts({
     store,
     logger,
     redisBytes: () => memory.used?.limitBytes,
-    isSafe: () => wired.cells[0].store.isDurable(),
+    isSafe: () => wired.cells.first.store.isDurable(),
     lookEveryMs: replaced.lookForKeysEveryMs,
   });
   const sealing = new SealingKeys({
@@ -198,7 +198,7 @@ export function makeApiParts({
     sealerOf: (tenant) => new ContentSealer(sealing.all, tenant),
     memoryOf,
     telemetry,
-    now: (responseId) => acceptingNow(responseId === undefined ? clock : wired.cellOf(responseId).clock),
+    now: (responseId) => acceptingNow(responseId === undefined ? clock : wired.cells.of(responseId).clock),
     logger,
   });
   const sockets = new SocketConnections({

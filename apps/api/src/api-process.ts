@@ -82,7 +82,7 @@ export class ApiProcess {
     const { server } = settings;
     const { trustedProxies } = server;
     await parts.tenants.takeSettings(settings);
-    for (const { clock } of parts.cells) await clock.start();
+    for (const { clock } of parts.cells.all) await clock.start();
     // It listens for messages from the first connection on, and waits for that as long as it takes.
     const storeStarted = parts.store.start();
     storeStarted.catch(() => undefined); // It is awaited below, unless the start ends before.
@@ -121,10 +121,10 @@ export class ApiProcess {
     onListening?.({ url, adminUrl });
     await parts.redis.start(signal);
     await storeStarted;
-    for (const { clock } of parts.cells) if (!clock.isSynchronized) await clock.sample();
+    for (const { clock } of parts.cells.all) if (!clock.isSynchronized) await clock.sample();
     await untilRedisTakes(() => parts.sealing.start(), signal);
     const onLate = stopForLate(requestStop, signal);
-    await startFromFirstCell(parts.cells.length, () => this.#startFromFirstCell(signal), onLate);
+    await startFromFirstCell(parts.cells.all.length, () => this.#startFromFirstCell(signal), onLate);
     this.#hasStarted = true;
     parts.memory.start();
     parts.stats.start();
@@ -139,8 +139,8 @@ export class ApiProcess {
 
   async #startFromFirstCell(signal: AbortSignal): Promise<void> {
     const parts = this.#parts;
-    await parts.known.start(signal);
-    if (parts.cells.length > 1) await parts.cellCounts.start();
+    await parts.cellWatch.start(signal);
+    await parts.cellCounts.start();
     await parts.tenants.start(signal);
     await parts.storedModels.start(signal);
     await parts.discovery.start(signal);

@@ -1,27 +1,28 @@
 import { RedisMemory, type UsedMemory } from '@sluice/runtime';
+import { PartsOfCells } from '@sluice/response-store';
 import type { ApiClients, Wired } from '@sluice/wiring';
 
 /** How full the memory of Redis is; see `RedisMemory`. */
 export type Memory = Pick<RedisMemory, 'usedPercent' | 'used'>;
 
+type ApiCells = Wired<ApiClients, unknown>['cells'];
+
 /** How full the memory of Redis is in each cell, and in all of them together. */
 export class CellMemories implements Memory {
-  readonly #byCell: ReadonlyMap<string, RedisMemory>;
-  readonly #cellOf: (responseId: string) => { name: string };
+  readonly #cells: ApiCells;
+  readonly #memories: PartsOfCells<ApiCells['first'], RedisMemory>;
 
-  constructor(
-    { cells, cellOf }: Pick<Wired<ApiClients, unknown>, 'cells' | 'cellOf'>,
-    onError: (error: unknown) => void,
-  ) {
-    this.#byCell = new Map(
-      cells.map(({ name, clients: { commands } }) => [name, new RedisMemory({ commands, onError })]),
+  constructor(cells: ApiCells, onError: (error: unknown) => void) {
+    this.#cells = cells;
+    this.#memories = new PartsOfCells(
+      cells,
+      ({ clients: { commands } }) => new RedisMemory({ commands, onError }),
     );
-    this.#cellOf = cellOf;
   }
 
   /** The memory of the cell of a response. */
   of(responseId: string): Memory {
-    return this.#byCell.get(this.#cellOf(responseId).name) ?? this;
+    return this.#memories.in(this.#cells.of(responseId).name) ?? this;
   }
 
   /** The fullest cell counts, which is the first to refuse. */
@@ -41,15 +42,15 @@ export class CellMemories implements Memory {
   }
 
   start(): void {
-    for (const memory of this.#all) memory.start();
+    this.#memories.start();
   }
 
   /** Twice, or before `start`, is fine. */
   stop(): void {
-    for (const memory of this.#all) memory.stop();
+    void this.#memories.stop(); // A memory stops at once.
   }
 
   get #all(): RedisMemory[] {
-    return [...this.#byCell.values()];
+    return this.#memories.all;
   }
 }

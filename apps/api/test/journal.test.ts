@@ -88,7 +88,7 @@ describe('the list of responses over all tenants', () => {
   it('is the same at every api process', async () => {
     const api = await start();
     const other = new ResponseIndex({
-      ...{ redisUrl: api.redis.url, keyPrefix: api.settings.keyPrefix, settings: api.settings.console },
+      ...{ redisUrl: () => api.redis.url, keyPrefix: api.settings.keyPrefix, settings: api.settings.console },
       onError: () => undefined,
     });
     closing.push(() => other.stop());
@@ -162,7 +162,7 @@ describe('the list of responses over all tenants', () => {
   it('is kept by a thread that runs while somebody asks, and not for long after that', async () => {
     const api = await start({ withoutWorker: true });
     const index = new ResponseIndex({
-      ...{ redisUrl: api.redis.url, keyPrefix: api.settings.keyPrefix, settings: api.settings.console },
+      ...{ redisUrl: () => api.redis.url, keyPrefix: api.settings.keyPrefix, settings: api.settings.console },
       ...{ idleMs: 50, onError: () => undefined },
     });
     closing.push(() => index.stop());
@@ -343,7 +343,7 @@ describe('what the journal was never told', () => {
   async function silentApi(options: TestApiOptions = {}) {
     const api = await start({ ...options, journal: false });
     const index = new ResponseIndex({
-      ...{ redisUrl: api.redis.url, keyPrefix: api.settings.keyPrefix },
+      ...{ redisUrl: () => api.redis.url, keyPrefix: api.settings.keyPrefix },
       settings: { journal: true, keep: 1000 },
       healEveryMs: 50,
       onError: () => undefined,

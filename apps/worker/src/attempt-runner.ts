@@ -145,7 +145,7 @@ export class AttemptRunner {
 
   /** Resolves when responses can be run, once Redis takes what that needs. Rejects with the reason of the signal. */
   async start(signal: AbortSignal): Promise<void> {
-    for (const { clock } of this.#options.wired.cells) await clock.start();
+    for (const { clock } of this.#options.wired.cells.all) await clock.start();
     await this.store.start();
     await untilRedisTakes(() => this.#sealing.start(), signal);
     this.running.start();

@@ -102,7 +102,7 @@ export class WorkerProcess {
       if (this.#hasStarted) warn(error);
     };
     this.#wired = connect(options.settings, role, { logger, onQueueError });
-    const { telemetry, clock, letInAll } = this.#wired;
+    const { telemetry, clock, letInAll, cells } = this.#wired;
     this.#models = new WorkerModels({ ...options, wired: this.#wired });
     const { settings } = this.#models;
     logWorker(telemetry, logger);
@@ -114,6 +114,7 @@ export class WorkerProcess {
       logger,
       onCulprit,
       onLetIn: letInAll,
+      cells,
       fork: options.forkIsolated,
     });
     this.#runner = new AttemptRunner({
@@ -128,7 +129,6 @@ export class WorkerProcess {
       memoryShare: 1,
     });
     this.#redis = watchRedis(this.#wired, { logger });
-    const { cells } = this.#wired;
     this.#limits = limitsOfCells({ settings, cells, workerId, logger });
     this.#cells = new WorkerCells({
       settings,
@@ -190,17 +190,17 @@ export class WorkerProcess {
       logger.info({ healthPort: this.#health.port }, 'worker listening');
     }
     await this.#redis.start(signal);
-    const { cells, known } = this.#wired;
+    const { cells, cellWatch } = this.#wired;
     const onLate = stopForLate(requestStop, signal);
     const startFromFirst = async () => {
-      await known.start(signal);
+      await cellWatch.start(signal);
       await untilRedisTakes(() => this.#limits.set(), signal);
     };
-    const isThere = await startFromFirstCell(cells.length, startFromFirst, onLate);
+    const isThere = await startFromFirstCell(cells.all.length, startFromFirst, onLate);
     this.#limits.start();
     await this.#runner.start(signal);
     const discovered = this.#models.discover(signal);
-    if (isThere) await startFromFirstCell(cells.length, () => discovered, onLate);
+    if (isThere) await startFromFirstCell(cells.all.length, () => discovered, onLate);
     else discovered.catch(onLate);
     this.#hasStarted = true;
     this.#cells.start();

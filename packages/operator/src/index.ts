@@ -1,6 +1,7 @@
 export { type Asker, type AskedAct } from './audit/audit.ts';
 export { ResponseIndex, type ResponseIndexOptions } from './index/response-index.ts';
 export { makeOperator, type Operator, type OperatorOptions } from './operator.ts';
+export { cellRows } from './cells/cell-rows.ts';
 export { type ProvidersInEffect, providerRows } from './models/provider-rows.ts';
 export { drainQueue } from './queues/drain-queue.ts';
 export { heardProcesses } from './reports/process-report.ts';

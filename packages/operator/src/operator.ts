@@ -1,6 +1,6 @@
 import type { Settings } from '@sluice/config';
 import type { ResponseQueues } from '@sluice/queue';
-import type { CallerStores } from '@sluice/response-store';
+import { type CallerStores, type Cells, PartsOfCells } from '@sluice/response-store';
 import type { LiveSettings, Tenants } from '@sluice/tenants';
 import type { Redis } from 'ioredis';
 import { ActStore } from './acts/act-store.ts';
@@ -8,6 +8,8 @@ import { BulkActs, type BulkActsOptions } from './acts/bulk-acts.ts';
 import { Audit } from './audit/audit.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import type { ResponseIndex } from './index/response-index.ts';
+import { CellActs, type CellActsOptions } from './cells/cell-acts.ts';
+import type { ShownCell } from './cells/cell-rows.ts';
 import { KeyActs } from './keys/key-acts.ts';
 import { StoredKeyChanges } from './keys/stored-key-changes.ts';
 import { ModelActs, type ModelActsOptions } from './models/model-acts.ts';
@@ -33,6 +35,7 @@ export interface Operator {
   keys: KeyActs;
   models: ModelActs;
   providers: ProviderActs;
+  cells: CellActs;
   webhooks: WebhookActs;
   /** Acts on many responses. */
   acts: BulkActs;
@@ -53,6 +56,7 @@ export interface OperatorOptions
     Pick<OperatorQueuesOptions, 'onQueueSwitched'>,
     Pick<ModelActsOptions, 'modelChanges'>,
     Pick<ProviderActsOptions, 'providerChanges'>,
+    Pick<CellActsOptions, 'cellChanges' | 'states' | 'known' | 'storedCells' | 'cellProcesses'>,
     Pick<WebhookActsOptions, 'deliveries'>,
     Pick<BulkActsOptions, 'now' | 'logger' | 'reportEveryMs'> {
   settings: Pick<Settings, 'models' | 'console'>;
@@ -64,7 +68,7 @@ export interface OperatorOptions
   keyPrefix: string;
   store: CallerStores;
   /** The cells of the store, of which each keeps by itself which queues are paused. */
-  cells: readonly { keyPrefix: string; clients: { commands: Redis }; queue: ResponseQueues }[];
+  cells: Cells<ShownCell & { keyPrefix: string; clients: { commands: Redis }; queue: ResponseQueues }>;
   queue: ResponseQueues;
   index: ResponseIndex;
   tenants: Tenants;
@@ -84,7 +88,7 @@ export function makeOperator(options: OperatorOptions): Operator {
     audit,
   });
   const tails = new ResponseTails({ ...options, ...options.tails });
-  const pauses = options.cells.map(({ keyPrefix: ofCell, clients: { commands }, queue }) =>
+  const pauses = new PartsOfCells(options.cells, ({ keyPrefix: ofCell, clients: { commands }, queue }) =>
     keptPauses({ ...options, connection: commands, keyPrefix: ofCell, queue, audit }),
   );
   const reports = serviceReports(options);
@@ -94,6 +98,7 @@ export function makeOperator(options: OperatorOptions): Operator {
     queues,
     models: new ModelActs({ ...options, queues, audit }),
     providers: new ProviderActs({ ...options, audit }),
+    cells: new CellActs({ ...options, audit }),
     webhooks: new WebhookActs({ ...options, audit }),
     keys: new KeyActs({ changes: new StoredKeyChanges(options.tenants), audit }),
     acts,
@@ -101,19 +106,25 @@ export function makeOperator(options: OperatorOptions): Operator {
     reports,
     index,
     start: () => {
-      for (const each of pauses) each.start();
-      pauseEverywhere(options).catch((error: unknown) =>
-        logger.warn({ err: error }, 'paused queues not paused in every cell'),
-      );
+      pauses.start();
+      options.cells.follow({ join: () => pauseEverywhere(options), leave: () => undefined });
     },
     async stop() {
       reports.overview.stop();
-      await Promise.all([acts.stop(), index.stop(), ...pauses.map((each) => each.stop())]);
+      await Promise.all([acts.stop(), index.stop(), pauses.stop()]);
     },
   };
 }
 
-/** A cell that was added since knows nothing of what operators have paused. */
-async function pauseEverywhere({ queue, cells }: Pick<OperatorOptions, 'queue' | 'cells'>): Promise<void> {
-  if (cells.length > 1) for (const name of await queue.pausedNames()) await queue.pause(name);
+/** A cell that was added knows nothing of what operators have paused. */
+function pauseEverywhere({
+  queue,
+  cells,
+  logger,
+}: Pick<OperatorOptions, 'queue' | 'cells' | 'logger'>): void {
+  if (cells.all.length === 1) return;
+  const pause = async () => {
+    for (const name of await queue.pausedNames()) await queue.pause(name);
+  };
+  pause().catch((error: unknown) => logger.warn({ err: error }, 'paused queues not paused in every cell'));
 }

@@ -21,7 +21,12 @@ afterEach(async () => {
 
 function startIndex(heapMib: number): void {
   index = new ResponseIndex({
-    ...{ redisUrl: redis.url, keyPrefix: `${redis.prefix}:`, settings: { journal: true, keep }, heapMib },
+    ...{
+      redisUrl: () => redis.url,
+      keyPrefix: `${redis.prefix}:`,
+      settings: { journal: true, keep },
+      heapMib,
+    },
     onError: (error) => deaths.push(error),
     now: () => now,
   });

@@ -3,25 +3,24 @@ import type { ResponseQueue } from './response-queue.ts';
 /** Everything that others use of the queues: those of one cell of the store, or those of several as one. */
 export type ResponseQueues = Pick<ResponseQueue, keyof ResponseQueue>;
 
-/** The queues of each cell, the first one first. */
-type QueuesByCell = readonly [ResponseQueue, ...ResponseQueue[]];
+/** The queues of each cell, the first one first. Cells may come and go. */
+type QueuesByCell = () => readonly [ResponseQueue, ...ResponseQueue[]];
 
 /**
  * The queues of several cells as one. The job of a response is in its cell, and a queue is as long as those of its name in all cells. `of`: the
  * queues of the cell of a response.
  */
 export function queuesOfCells(all: QueuesByCell, of: (responseId: string) => ResponseQueue): ResponseQueues {
-  const [first] = all;
   const tell = async (order: (queue: ResponseQueue) => Promise<void>) => {
-    await Promise.all(all.map(order));
+    await Promise.all(all().map(order));
   };
   return {
     ...figuresOfCells(all),
     get names() {
-      return first.names;
+      return all()[0].names;
     },
     setNames: (names) => {
-      for (const queue of all) queue.setNames(names);
+      for (const queue of all()) queue.setNames(names);
     },
     enqueue: (name, id, priority) => of(id).enqueue(name, id, priority),
     enqueueAgain: (name, id, priority) => of(id).enqueueAgain(name, id, priority),
@@ -39,9 +38,9 @@ export function queuesOfCells(all: QueuesByCell, of: (responseId: string) => Res
     pause: (name) => tell((queue) => queue.pause(name)),
     resume: (name) => tell((queue) => queue.resume(name)),
     pausedNames: async () => [
-      ...new Set((await Promise.all(all.map((queue) => queue.pausedNames()))).flat()),
+      ...new Set((await Promise.all(all().map((queue) => queue.pausedNames()))).flat()),
     ],
-    forDashboard: () => all.flatMap((queue) => queue.forDashboard()),
+    forDashboard: () => all().flatMap((queue) => queue.forDashboard()),
     close: () => tell((queue) => queue.close()),
   };
 }
@@ -51,7 +50,7 @@ type Figures = Pick<ResponseQueue, 'departures' | 'counts' | 'backlog' | 'depth'
 /** What can be read of queues, over the cells that answer: one that is away runs nothing, and hides nothing of the others. */
 function figuresOfCells(all: QueuesByCell): Figures {
   const ask = async <Answer>(question: (queue: ResponseQueue) => Promise<Answer>) => {
-    const answers = await Promise.allSettled(all.map(question));
+    const answers = await Promise.allSettled(all().map(question));
     const there = answers.filter((answer) => answer.status === 'fulfilled').map(({ value }) => value);
     const [away] = answers;
     if (there.length === 0 && away?.status === 'rejected') throw away.reason;

@@ -45,7 +45,7 @@ class Cells {
     const [first, ...others] = this.names.map((name) => this.limited(name, connectionOf(name)));
     if (!first) throw new Error('there is no cell');
     const limits = () => new Map([[queue, limit()]]);
-    return new DividedLimits({ cells: [first, ...others], limits, process, onError });
+    return new DividedLimits({ cells: () => [first, ...others], limits, process, onError });
   }
 
   async limits(): Promise<(number | undefined)[]> {
@@ -171,7 +171,7 @@ describe('a limit that is divided over cells', () => {
         [queue, 4],
       ]);
     const divider = new DividedLimits({
-      cells: [first, ...others],
+      cells: () => [first, ...others],
       limits,
       process: 'one',
       onError: () => undefined,

@@ -19,7 +19,7 @@ function setUp() {
     calls.push(ids.map((key) => key.slice(key.indexOf('create-response_'))));
     return Promise.resolve(ids.map(() => 'ok'));
   });
-  const keys = redisKeys('test:', ['0', '1']);
+  const keys = redisKeys('test:', () => ['0', '1']);
   const lane = new AppendLane({ redis: { evalsha } as never, keys, windowMs });
   /** Appends events of this many characters, without waiting for them. */
   const append = (name: string, { cell = '0', events = 1, characters = 10 } = {}) => {

@@ -88,3 +88,5 @@ export { numberedEvent } from './transitions/numbered-event.ts';
 export type { EndRequest } from './transitions/end-requests.ts';
 export type { FinishResult, QueuedEnding } from './transitions/finish.ts';
 export type { HeldAttempt, ReleaseOptions } from './transitions/release.ts';
+export { type CellFollower, type Cells, LiveCells } from './cells/live-cells.ts';
+export { PartsOfCells } from './cells/parts-of-cells.ts';

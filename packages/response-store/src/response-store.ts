@@ -78,7 +78,7 @@ export class ResponseStore {
     mostInLine?: number,
   ) {
     const large = new LargeValues(largeValues, mostInLine);
-    this.keys = redisKeys(keyPrefix, cells);
+    this.keys = redisKeys(keyPrefix, cells && (() => cells));
     this.access = {
       redis: commands,
       large,

@@ -69,7 +69,7 @@ test('a process seals with the key that another has put in place, and still open
 });
 
 test('a process that starts while the first cell is away takes the copy of another cell', async () => {
-  const copies = [{ connection: redis.client, keyPrefix: `${redis.prefix}:copy:` }];
+  const copies = () => [{ connection: redis.client, keyPrefix: `${redis.prefix}:copy:` }];
   const sealed = sealerOf(await startKeys({ copies })).sealCompaction('kept') ?? '';
   const away = {
     get: () => Promise.reject(new Error('Connection is closed.')),
@@ -77,5 +77,5 @@ test('a process that starts while the first cell is away takes the copy of anoth
   } as unknown as SealingKeysOptions['connection']; // it has no other commands
   expect(sealerOf(await startKeys({ connection: away, copies })).openCompaction(sealed)).toBe('kept');
   const none = [{ connection: redis.client, keyPrefix: `${redis.prefix}:none:` }];
-  await expect(startKeys({ connection: away, copies: none })).rejects.toThrow('Connection is closed.');
+  await expect(startKeys({ connection: away, copies: () => none })).rejects.toThrow('Connection is closed.');
 });

@@ -32,7 +32,7 @@ export {
 } from './redis-clients.ts';
 export type { RedisClientOptions } from './redis-clients.ts';
 export { parseRedisAddress, type RedisAddress, type RedisTopology } from './redis-address.ts';
-export { parseRedisCells, type RedisCell } from './redis-cells.ts';
+export { nextCellName, parseRedisCells, type RedisCell } from './redis-cells.ts';
 export { retryDelayMs } from './redis-primary.ts';
 export { FailedLogins } from './failed-logins.ts';
 export type { AddressedRequest, FailedLoginsOptions, Throttled } from './failed-logins.ts';

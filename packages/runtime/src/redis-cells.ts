@@ -16,6 +16,11 @@ export interface RedisCell {
  */
 const namesInCluster = Array.from('0Esh17t63lQ524gx');
 
+/** A name for one more cell; undefined when all have been taken. */
+export function nextCellName(taken: ReadonlySet<string>): string | undefined {
+  return namesInCluster.find((name) => !taken.has(name));
+}
+
 /**
  * Reads the addresses of the cells, which are separated by white space: one for each primary, or one of a cluster with `cells=N`, whose names follow
  * from their number. Every address but the first must name its cell. One with `drain` takes no new responses.

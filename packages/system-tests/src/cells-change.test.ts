@@ -1,4 +1,4 @@
-import { eventually, hasServer, type LocalRedis, startLocalRedis, within } from '@sluice/testing';
+import { eventually, hasServer, type LocalRedis, startLocalRedis } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { startBalancedLoad } from './balanced-load.ts';
 import { callerOf } from './caller.ts';
@@ -9,26 +9,6 @@ import { startProcess } from './sluice-process.ts';
 const added = '1';
 
 const cellOf = (id: string) => id[id.indexOf('_') + 1];
-
-/** Replaces every process by one with other addresses, one after the other. */
-async function rollOut(
-  service: Service,
-  addresses: string,
-  reaches: (url: string) => boolean,
-): Promise<void> {
-  service.setAddresses(addresses);
-  for (const leaving of service.workers.filter(({ isRunning }) => isRunning())) {
-    await service.addWorker();
-    leaving.signal('SIGTERM');
-    expect(await within(leaving.exited, { timeoutMs: 30_000 })).toEqual({ code: 0, signal: null });
-  }
-  for (const leaving of service.apis.filter(({ isRunning }) => isRunning())) {
-    const api = await service.addApi();
-    await eventually(() => reaches(api.url));
-    leaving.signal('SIGTERM');
-    expect(await within(leaving.exited, { timeoutMs: 30_000 })).toEqual({ code: 0, signal: null });
-  }
-}
 
 /** Runs `sluice cells` to its end. */
 async function cellsCommand(service: Service, ...args: string[]) {
@@ -45,63 +25,94 @@ async function cellsOf(service: Service): Promise<Record<string, unknown>[]> {
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-/** The newest api. */
-function callerNow(service: Service) {
-  return callerOf(service.apiUrls.at(-1) ?? '', service.key);
-}
-
 describe.skipIf(!hasServer)('cells that come and go, where there is a server', () => {
-  it('are added and drained under load, and nothing is lost or asked for twice', async () => {
+  it('are added, drained and taken away under load, without a restart, and nothing is lost or asked for twice', async () => {
     const [first, second] = await Promise.all([startStore(), startStore()]);
-    const one = `${first.url}?cell=0`;
-    const joining = `${one} ${second.url}?cell=${added}&drain`;
-    const both = `${one} ${second.url}?cell=${added}`;
-    const service = await startService({
-      redisUrl: first.url,
-      redisUrlOfProcesses: one,
-      apis: 2,
-      workers: 1,
-    });
+    const service = await startService({ redisUrl: first.url, apis: 2, workers: 1 });
     const load = startBalancedLoad(service);
+    const [one, other] = service.apiUrls.map((url) => callerOf(url, service.key));
+    if (!one || !other) throw new Error('there are two');
     const key = { 'idempotency-key': 'once-whatever-happens' };
+    const cellOfNew = async () => cellOf((await one.create({ input: 'Hi' })).body.id);
     let answers: string[] = [];
     try {
-      const before = (await callerNow(service).create({ input: 'Hi' }, { headers: key })).body;
+      const before = (await one.create({ input: 'Hi' }, { headers: key })).body;
       expect(cellOf(before.id)).toBe('0');
-      await rollOut(service, joining, load.reaches);
-      expect(cellOf((await callerNow(service).create({ input: 'Hi' })).body.id)).toBe('0');
-      await rollOut(service, both, load.reaches);
-      const there = (await callerNow(service).create({ input: 'Hi' })).body;
+      const address = `${second.url}?cell=${added}`;
+      expect(await cellsCommand(service, 'add', `${first.url}?cell=0`)).toMatchObject({
+        code: 2,
+        out: expect.stringContaining("names the cell '0', which there is"),
+      });
+      expect(await cellsCommand(service, 'add', address)).toMatchObject({
+        code: 0,
+        out: expect.stringContaining(`The cell '${added}' takes new responses.`),
+      });
+      await eventually(async () => (await cellOfNew()) === added);
+      const there = (await other.create({ input: 'Hi' })).body;
       expect(cellOf(there.id)).toBe(added);
-      // What it has begun elsewhere is found by its key, goes on where it is, and is on the same list.
-      const again = await callerNow(service).create({ input: 'Hi' }, { headers: key });
-      expect(again.body.id).toBe(before.id);
-      const next = await callerNow(service).create({ input: 'And?', previous_response_id: before.id });
+      // What the tenant has begun elsewhere is found by its key, goes on where it is, and is on the same list.
+      for (const caller of [one, other])
+        expect((await caller.create({ input: 'Hi' }, { headers: key })).body.id).toBe(before.id);
+      const next = await one.create({ input: 'And?', previous_response_id: before.id });
       expect(cellOf(next.body.id)).toBe('0');
-      expect((await callerNow(service).get(before.id)).status).toBe(200);
+      expect((await one.get(before.id)).status).toBe(200);
 
-      await rollOut(service, joining, load.reaches);
-      expect(cellOf((await callerNow(service).create({ input: 'Hi' })).body.id)).toBe('0');
-      expect((await callerNow(service).get(there.id)).status).toBe(200);
-      const continued = await callerNow(service).create({ input: 'And?', previous_response_id: there.id });
+      expect((await cellsCommand(service, 'drain', added)).code).toBe(0);
+      await eventually(async () => (await cellOfNew()) === '0');
+      expect((await other.get(there.id)).status).toBe(200);
+      const continued = await other.create({ input: 'And?', previous_response_id: there.id });
       expect(cellOf(continued.body.id)).toBe(added);
       expect(await cellsOf(service)).toMatchObject([
-        { cell: '0', state: 'open', may_go_at: null },
-        { cell: added, state: 'draining', open: 0, waiting: 0, may_go_at: expect.stringMatching(/^\d{4}-/) },
+        { cell: '0', origin: 'settings', state: 'open', may_go_at: null },
+        {
+          cell: added,
+          origin: 'stored',
+          state: 'draining',
+          open: 0,
+          waiting: 0,
+          may_go_at: expect.stringMatching(/^\d{4}-/),
+        },
       ]);
+      // One that starts now reaches it, too.
+      const late = callerOf((await service.addApi()).url, service.key);
+      expect((await late.get(there.id)).status).toBe(200);
+      expect(await cellsCommand(service, 'remove', added)).toMatchObject({
+        code: 2,
+        out: expect.stringContaining('where responses may live until'),
+      });
+      expect((await cellsCommand(service, 'drain', '0')).out).toContain('the only cell that takes new');
+      expect((await cellsCommand(service, 'forget', added)).code).toBe(0);
+      await eventually(async () => (await late.get(there.id)).status === 404);
+      expect(await cellsOf(service)).toMatchObject([{ cell: '0' }]);
+      await second.stop();
+      expect((await one.create({ input: 'Hi' })).status).toBe(200);
     } finally {
       answers = await load.end();
     }
     expect(answers).toEqual(['stream completed', 'whole 200']);
+    await service.stop();
+    for (const store of [first, second]) await store.stop();
+  });
 
-    // Its responses are kept, so a process that lacks it does not start until somebody says that it is gone.
+  it('are not left out of REDIS_URL while responses may live there', async () => {
+    const [first, second] = await Promise.all([startStore(), startStore()]);
+    const one = `${first.url}?cell=0`;
+    const service = await startService({
+      redisUrl: first.url,
+      redisUrlOfProcesses: `${one} ${second.url}?cell=${added}`,
+      apis: 1,
+      workers: 0,
+    });
+    await eventually(async () => (await cellsOf(service)).length === 2);
+    expect((await cellsCommand(service, 'forget', '0')).out).toContain("is '0', which REDIS_URL names");
     service.setAddresses(one);
+    const [running] = service.apis;
+    running?.signal('SIGTERM');
+    await running?.exited;
     await expect(service.addApi()).rejects.toThrow(`does not name the cell '${added}' any more`);
-    expect(await cellsOf(service)).toMatchObject([{ cell: '0' }, { cell: added, state: 'not in REDIS_URL' }]);
-    expect((await cellsCommand(service, 'forget', '0')).out).toContain("names the cell '0'");
+    expect(await cellsOf(service)).toMatchObject([{ cell: '0' }, { cell: added, state: 'unknown' }]);
     expect((await cellsCommand(service, 'forget', added)).code).toBe(0);
-    const api = await service.addApi();
-    expect((await callerOf(api.url, service.key).create({ input: 'Hi' })).status).toBe(200);
+    await service.addApi();
     await service.stop().catch(() => undefined); // The api that did not start has ended with a failure.
     for (const store of [first, second]) await store.stop();
   });

@@ -1,19 +1,18 @@
 import type { Settings } from '@sluice/config';
 import { type JournalWriter, openJournal, queuedEndFact } from '@sluice/journal';
 import { queueName, queuesOfCells, ResponseQueue, type ResponseQueues } from '@sluice/queue';
-import { type Cell, cellOf, type LetIn, type ResponseStore } from '@sluice/response-store';
+import type { Cell, LetIn, ResponseStore } from '@sluice/response-store';
 import {
   closeRedis,
   type Logger,
   parseRedisCells,
   RedisClock,
-  type RedisCell,
   Telemetry,
   throttledWarning,
+  waitForRedis,
 } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
-import { StoredCellCounts } from './stored-cell-counts.ts';
-import { KnownCells } from './known-cells.ts';
+import { cellsInUse, type CellTopology, cellTopology } from './cells/cell-topology.ts';
 import { outboxWriting } from './outbox-readers.ts';
 import type { ConnectedSettings, Role } from './roles.ts';
 
@@ -22,8 +21,6 @@ export interface WiredCell<Clients, Store> {
   name: Cell;
   /** The address of its primary. */
   url: string;
-  /** Whether it takes no new responses. */
-  isDraining: boolean;
   clients: Clients;
   clock: RedisClock;
   store: Store;
@@ -37,7 +34,7 @@ export interface WiredCell<Clients, Store> {
  * The parts that every process of the service has in common, connected with each other but not started. Clients, clock and the prefix of keys are
  * those of the first cell, which has what belongs to no response: keys, models, the journal, acts of operators.
  */
-export interface Wired<Clients, Stores> {
+export interface Wired<Clients, Stores> extends CellTopology<WiredCell<Clients, Stores>> {
   clients: Clients;
   clock: RedisClock;
   telemetry: Telemetry;
@@ -46,13 +43,6 @@ export interface Wired<Clients, Stores> {
   keyPrefix: string;
   /** The queues of all cells as one. */
   queue: ResponseQueues;
-  cells: readonly [WiredCell<Clients, Stores>, ...WiredCell<Clients, Stores>[]];
-  /** The cell of a response; the first one for an id that names none. */
-  cellOf: (responseId: string) => WiredCell<Clients, Stores>;
-  /** Which cells there are and were. */
-  known: KnownCells;
-  /** How many cells tenants were divided among. */
-  cellCounts: StoredCellCounts;
   /** Moves the jobs of responses into their queues, and tells of it. */
   letInAll: (letIn: readonly LetIn[]) => void;
   /** Undefined when none is kept. */
@@ -96,16 +86,37 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
     connectCell(cell, { ...connecting, clients: at === 0 ? options.clients : undefined }),
   );
   if (!first) throw new RangeError('REDIS_URL has no address');
-  const cells = [first, ...others] as const;
-  const byName = new Map(cells.map((cell) => [cell.name, cell]));
-  const find = (responseId: string) => byName.get(cellOf(responseId)) ?? first;
-  const queue: ResponseQueues =
-    others.length === 0
-      ? first.queue
-      : queuesOfCells(
-          [first.queue, ...others.map((cell) => cell.queue)],
-          (responseId) => find(responseId).queue,
-        );
+  const topology = cellTopology<WiredCell<Clients, Store>>({
+    settings,
+    found,
+    first,
+    others,
+    logger,
+    role: role.name,
+    connect: (cell) => {
+      const joined = connectCell(cell, connecting);
+      joined.queue.setNames(first.queue.names);
+      return joined;
+    },
+    start: async (cell, signal) => {
+      await Promise.all([cell.clock.start(), role.start(cell.store)]);
+      await waitForRedis(cell.clients.commands, signal);
+    },
+    stop: async (cell) => {
+      await role.stop(cell.store);
+      await closeCell(cell);
+    },
+  });
+  const { cells } = topology;
+  const stores = new Map<Cell, Store>();
+  cells.follow({
+    join: ({ name, store }) => stores.set(name, store),
+    leave: ({ name }) => void stores.delete(name),
+  });
+  const queue = queuesOfCells(
+    () => [first.queue, ...cells.all.slice(1).map((cell) => cell.queue)],
+    (responseId) => cells.of(responseId).queue,
+  );
   const { clients, clock, keyPrefix } = first;
   const journal = openJournal(telemetry, {
     connection: clients.commands,
@@ -114,34 +125,8 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
     now: () => clock.now(),
     onDropped: throttledWarning(logger, 'journal not written').warn,
   });
-  const open = found.filter(({ isDraining }) => !isDraining).map(({ name }) => name);
-  const known = new KnownCells({ connection: clients.commands, keyPrefix, found, settings, logger });
-  const former = () => known.former;
-  const cellCounts = new StoredCellCounts({ connection: clients.commands, keyPrefix, settings, logger });
-  const store =
-    others.length === 0
-      ? first.store
-      : role.unite(settings.keyPrefix, new Map(cells.map((cell) => [cell.name, cell.store])), {
-          open,
-          former,
-          areFormerKnown: () => known.isKnown && cellCounts.isKnown,
-          cellCounts,
-          onUse: (cell) => known.use(cell),
-        });
-  return {
-    clients,
-    clock,
-    telemetry,
-    store,
-    keyPrefix,
-    queue,
-    cells,
-    cellOf: find,
-    known,
-    cellCounts,
-    letInAll,
-    journal,
-  };
+  const store = role.unite(settings.keyPrefix, stores, cellsInUse(topology));
+  return { ...topology, clients, clock, telemetry, store, keyPrefix, queue, letInAll, journal };
 }
 
 interface CellConnecting<Clients extends { commands: Redis }, Store extends ResponseStore, Stores>
@@ -156,7 +141,7 @@ interface CellConnecting<Clients extends { commands: Redis }, Store extends Resp
 
 /** Connects a process to one cell. */
 function connectCell<Clients extends { commands: Redis }, Store extends ResponseStore, Stores>(
-  { name, url, isDraining }: RedisCell,
+  { name, url }: { name: string; url: string },
   {
     settings,
     role,
@@ -187,7 +172,7 @@ function connectCell<Clients extends { commands: Redis }, Store extends Response
     onError: onQueueError,
     onLetInFailed: throttledWarning(logger, 'response not let into its queue').warn,
   });
-  return { name, url, isDraining, clients, clock, store, keyPrefix, queue };
+  return { name, url, clients, clock, store, keyPrefix, queue };
 }
 
 /**
@@ -195,22 +180,32 @@ function connectCell<Clients extends { commands: Redis }, Store extends Response
  * stopped its store.
  */
 export async function closeConnections({
-  known,
+  cellWatch,
   cellCounts,
-  queue,
   journal,
   cells,
 }: Pick<
   Wired<Record<string, Redis | undefined>, unknown>,
-  'known' | 'cellCounts' | 'queue' | 'journal' | 'cells'
+  'cellWatch' | 'cellCounts' | 'journal' | 'cells'
 >): Promise<void> {
-  known.stop();
+  await cellWatch.stop();
   await cellCounts.stop();
-  await queue.close();
+  await Promise.all(cells.all.map(({ queue }) => queue.close()));
   await journal?.stop();
-  for (const { clock } of cells) clock.stop();
-  const clients = cells.flatMap((cell) => Object.values(cell.clients).flatMap((client) => client ?? []));
-  await Promise.all(clients.map((client) => closeRedis(client)));
+  await Promise.all(cells.all.map((cell) => closeCell(cell)));
+}
+
+async function closeCell({
+  clients,
+  clock,
+  queue,
+}: Pick<
+  WiredCell<Record<string, Redis | undefined>, unknown>,
+  'clients' | 'clock' | 'queue'
+>): Promise<void> {
+  await queue.close();
+  clock.stop();
+  await Promise.all(Object.values(clients).flatMap((client) => (client ? closeRedis(client) : [])));
 }
 
 /** Models may share a queue. */

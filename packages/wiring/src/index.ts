@@ -6,9 +6,14 @@ export {
   type WiredCell,
 } from './connect.ts';
 export { type RedisWatches, watchRedis } from './watch-redis.ts';
-export { type KnownCell, KnownCells } from './known-cells.ts';
-export { startFromFirstCell, stopForLate } from './start-from-first-cell.ts';
-export { sealingPlaces } from './sealing-places.ts';
+export type { CellState, CellStates, StoredCell } from './cells/cell-states.ts';
+export { type CellProcess, CellProcesses } from './cells/cell-processes.ts';
+export { CellChanges } from './cells/cell-changes.ts';
+export { StoredCells } from './cells/stored-cells.ts';
+export { type KnownCell, KnownCells } from './cells/known-cells.ts';
+export { startFromFirstCell, stopForLate } from './cells/start-from-first-cell.ts';
+export { addressesOf } from './cells/addresses-of.ts';
+export { sealingPlaces } from './cells/sealing-places.ts';
 export { OutboxFollowers } from './outbox-followers.ts';
 export { type OutboxReaderName, outboxReaders, outboxWriting } from './outbox-readers.ts';
 export {

@@ -3,6 +3,7 @@ import {
   OutboxFollower,
   type OutboxFollowerOptions,
   OutboxReader,
+  PartsOfCells,
   type ResponseStores,
 } from '@sluice/response-store';
 import type { Redis } from 'ioredis';
@@ -23,10 +24,13 @@ export interface OutboxFollowersOptions extends Omit<OutboxFollowerOptions, 'rea
 
 /** Tells the ends in the outbox of each cell while a process runs. A cell that is away holds up none of the others. */
 export class OutboxFollowers {
-  readonly #followers: readonly OutboxFollower[];
+  readonly #followers: PartsOfCells<
+    Wired<{ commands: Redis }, ResponseStores>['cells']['first'],
+    OutboxFollower
+  >;
 
   constructor({ settings, wired, name, process, mostAtOnce, mayRead, ...telling }: OutboxFollowersOptions) {
-    this.#followers = wired.cells.map((cell) => {
+    this.#followers = new PartsOfCells(wired.cells, (cell) => {
       const reader = new OutboxReader({
         redis: cell.clients.commands,
         keys: cell.store.keys.inCell(cell.name),
@@ -43,11 +47,11 @@ export class OutboxFollowers {
   }
 
   start(): void {
-    for (const follower of this.#followers) follower.start();
+    this.#followers.start();
   }
 
   /** Resolves when nothing is told any more. */
   async stop(): Promise<void> {
-    await Promise.all(this.#followers.map((follower) => follower.stop()));
+    await this.#followers.stop();
   }
 }

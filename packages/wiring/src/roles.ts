@@ -40,6 +40,11 @@ export interface Role<Clients extends { commands: Redis }, Store extends Respons
   store: (parts: StoreParts<Clients>) => Store;
   /** The stores of several cells as one. */
   unite: (keyPrefix: string, stores: ReadonlyMap<Cell, Store>, cells: CellsInUse) => Stores;
+  /** Starts the store of a cell that joins a process which runs, and stops one that leaves. */
+  start: (store: Store) => Promise<void>;
+  stop: (store: Store) => Promise<void>;
+  /** The kind of process, where others wait for it before a cell opens. */
+  name: 'api' | 'worker' | undefined;
   /** Whether it knows the queues and keeps the journal; a process beside a worker leaves both to it. */
   hasQueues: boolean;
 }
@@ -58,6 +63,16 @@ interface StoreParts<Clients> {
     'keyPrefix' | 'cells' | 'retention' | 'onLetIn' | 'onQueuedEnd' | 'outbox'
   >;
 }
+
+interface StartableStore {
+  start: () => Promise<void>;
+  stop: () => Promise<void>;
+}
+
+const startable = {
+  start: (store: StartableStore) => store.start(),
+  stop: (store: StartableStore) => store.stop(),
+};
 
 export interface ApiRoleOptions extends Pick<CallerStoreOptions, 'onError'> {
   /** Makes the lease of this process in the Redis at `url`; see `CallerStoreOptions`. */
@@ -82,6 +97,8 @@ export function apiRole({ leaseOver, onError }: ApiRoleOptions): Role<ApiClients
       });
     },
     unite: callerStores,
+    ...startable,
+    name: 'api',
     hasQueues: true,
   };
 }
@@ -97,6 +114,8 @@ export function workerRole(options: RunnerRoleOptions): Role<WorkerClients, Atte
     clients: (url, _settings, more) => workerClients(url, more),
     store: (parts) => attemptStore(parts, options),
     unite: attemptStores,
+    ...startable,
+    name: 'worker',
     hasQueues: true,
   };
 }
@@ -107,6 +126,8 @@ export function isolatedRole(options: RunnerRoleOptions): Role<RunnerClients, At
     clients: (url, _settings, more) => runnerClients(url, more),
     store: (parts) => attemptStore(parts, options),
     unite: attemptStores,
+    ...startable,
+    name: undefined,
     hasQueues: false,
   };
 }
@@ -117,6 +138,9 @@ export function operatorRole(): Role<OperatorClients, ResponseStore, ResponseSto
     clients: (url, _settings, more) => operatorClients(url, more),
     store: ({ clients, common }) => new ResponseStore({ ...clients, ...common }),
     unite: responseStores,
+    start: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+    name: undefined,
     hasQueues: true,
   };
 }

@@ -9,34 +9,46 @@ export function watchRedis(
   { cells }: Wired<{ commands: Redis }, ResponseStores>,
   { logger, ...options }: { logger: Logger; durability?: Settings['durability'] },
 ): RedisWatches {
-  const watches = cells.map(({ name, url, clients, store }): WatchedCell => {
-    const { commands, ...others } = clients;
-    const watch = new RedisWatch({
-      ...options,
-      url,
-      commands,
-      others: Object.values(others),
-      probeKey: store.keys.inCell(name).probe,
-      logger,
-    });
-    return { name, watch };
+  const watches = new RedisWatches(logger);
+  cells.follow({
+    join: ({ name, url, clients, store }) => {
+      const { commands, ...others } = clients;
+      const watch = new RedisWatch({
+        ...options,
+        url,
+        commands,
+        others: Object.values(others),
+        probeKey: store.keys.inCell(name).probe,
+        logger,
+      });
+      watches.join(name, watch);
+    },
+    leave: ({ name }) => watches.leave(name),
   });
-  return new RedisWatches(watches, logger);
-}
-
-interface WatchedCell {
-  name: string;
-  watch: RedisWatch;
+  return watches;
 }
 
 /** Whether the Redis of a process is there, in its cells: see `RedisWatch`. */
 export class RedisWatches implements Pick<RedisWatch, keyof RedisWatch> {
-  readonly #cells: readonly WatchedCell[];
+  readonly #cells = new Map<string, RedisWatch>();
   readonly #logger: Logger;
+  /** Set once they have been started. */
+  #signal: AbortSignal | undefined;
 
-  constructor(cells: readonly WatchedCell[], logger: Logger) {
-    this.#cells = cells;
+  constructor(logger: Logger) {
     this.#logger = logger;
+  }
+
+  /** Watches one more cell. */
+  join(name: string, watch: RedisWatch): void {
+    this.#cells.set(name, watch);
+    const signal = this.#signal;
+    if (signal) watch.start(signal).catch((error: unknown) => this.#tell(error, signal));
+  }
+
+  leave(name: string): void {
+    this.#cells.get(name)?.stop();
+    this.#cells.delete(name);
   }
 
   /**
@@ -45,11 +57,9 @@ export class RedisWatches implements Pick<RedisWatch, keyof RedisWatch> {
    * @throws {FatalError} that says what to change, for a problem that waiting cannot mend.
    */
   async start(signal: AbortSignal): Promise<void> {
+    this.#signal = signal;
     const starts = this.#watches.map((watch) => watch.start(signal));
-    await untilCellsStart(starts, (error) => {
-      if (!signal.aborted)
-        this.#logger.error({ err: loggedError(error) }, 'a cell of the store cannot be used');
-    });
+    await untilCellsStart(starts, (error) => this.#tell(error, signal));
   }
 
   stop(): void {
@@ -72,7 +82,7 @@ export class RedisWatches implements Pick<RedisWatch, keyof RedisWatch> {
 
   /** The cells that are not well. */
   get away(): string[] {
-    return this.#cells.filter(({ watch }) => !watch.isWell).map(({ name }) => name);
+    return [...this.#cells].filter(([, watch]) => !watch.isWell).map(([name]) => name);
   }
 
   /** Those of the first cell. */
@@ -81,6 +91,11 @@ export class RedisWatches implements Pick<RedisWatch, keyof RedisWatch> {
   }
 
   get #watches(): RedisWatch[] {
-    return this.#cells.map(({ watch }) => watch);
+    return [...this.#cells.values()];
+  }
+
+  #tell(error: unknown, signal: AbortSignal): void {
+    if (!signal.aborted)
+      this.#logger.error({ err: loggedError(error) }, 'a cell of the store cannot be used');
   }
 }

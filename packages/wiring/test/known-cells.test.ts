@@ -2,7 +2,7 @@ import { loadSettings } from '@sluice/config';
 import { createLogger, parseRedisCells } from '@sluice/runtime';
 import { eventually, testRedis, type TestRedis } from '@sluice/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { KnownCells } from '../src/known-cells.ts';
+import { KnownCells } from '../src/cells/known-cells.ts';
 
 let redis: TestRedis;
 beforeAll(async () => {
@@ -16,10 +16,15 @@ const { signal } = new AbortController();
 
 /** The notes of one service, by its name, and what a process with these addresses knows of them. */
 function knowing(service: string, addresses: string): KnownCells {
+  const found = parseRedisCells(addresses);
   return new KnownCells({
     connection: redis.client,
     keyPrefix: `${redis.prefix}:${service}:`,
-    found: parseRedisCells(addresses),
+    cells: {
+      names: () => found.map(({ name }) => name),
+      open: () => found.filter(({ isDraining }) => !isDraining).map(({ name }) => name),
+      coming: () => [],
+    },
     settings,
     logger: createLogger({ name: 'api', level: 'silent' }),
   });
@@ -28,7 +33,6 @@ function knowing(service: string, addresses: string): KnownCells {
 async function started(service: string, addresses: string): Promise<KnownCells> {
   const known = knowing(service, addresses);
   await known.start(signal);
-  known.stop();
   return known;
 }
 

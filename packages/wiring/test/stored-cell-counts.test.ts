@@ -2,7 +2,7 @@ import { loadSettings } from '@sluice/config';
 import { createLogger } from '@sluice/runtime';
 import { testRedis, type TestRedis } from '@sluice/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { StoredCellCounts } from '../src/stored-cell-counts.ts';
+import { StoredCellCounts } from '../src/cells/stored-cell-counts.ts';
 
 let redis: TestRedis;
 beforeAll(async () => {

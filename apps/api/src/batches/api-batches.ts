@@ -49,7 +49,7 @@ export class ApiBatches {
       readLine: (...line) => readLine(serving.json, ...line),
       logger: serving.logger,
       onEnd: async (name, { status, at }) => {
-        const keys = wired.store.keys.inCell(wired.cells[0].name);
+        const keys = wired.store.keys.inCell(wired.cells.first.name);
         if (outbox) await tellOfBatch(connection, keys, outbox, { ...name, type: `batch.${status}`, at });
       },
       linesAtOnce: settings.files.batchLines,

@@ -1,18 +1,28 @@
-import type { Environment } from '@sluice/config';
-import { FatalError, isRedisUnavailable, maskRedisUrl, usedMemoryOf } from '@sluice/runtime';
+import { type Environment, StoredRefusal } from '@sluice/config';
+import type { CellRow } from '@sluice/contract/admin';
+import { cellRows } from '@sluice/operator';
+import { FatalError } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
 import { openOperator, type Operator } from '../queues/operator.ts';
 import { tableText } from '../table.ts';
+import { untilOpen } from './until-open.ts';
 
 const usage = `Usage: sluice cells [list] [flags]
-       sluice cells forget NAME [flags]
+       sluice cells add ADDRESS [flags]
+       sluice cells drain | open | remove | forget NAME [flags]
 
 Shows each cell of the store: its address, whether it takes new responses, how many of its responses have no end yet, how many of those
-wait, and the memory that its Redis uses. A cell that drains, or that REDIS_URL does not name any more, may go when the retention of its
-last response is over.
+wait, and the memory that its Redis uses. A cell that drains may go when the retention of its last response is over.
 
-'forget' says that a cell is gone with all that was in it, so that processes start without it.
+The processes of a service that runs follow each change by themselves, and nothing is restarted:
+
+add adds the cell at an address, as it would stand in REDIS_URL: the name that \`cell=\` gives, or the next free one. It takes new responses
+ten seconds after every process has reached it, for which the command waits. drain has a cell take no new responses, but for those that
+continue one of its own, and open has it take some again; both hold after ten seconds. remove takes a cell away that was added and drained,
+once no response can live there.
+
+'forget' says that a cell is gone with all that was in it, whatever it had.
 
   --json          prints one line of JSON for each cell
 ${serviceFlagsUsage}
@@ -31,88 +41,84 @@ export async function runCells(
     return;
   }
   const [verb = 'list', name, ...more] = positionals;
+  if (verb !== 'list' && (!isVerb(verb) || name === undefined || more.length > 0))
+    throw badUsage('cells', `it is 'list', 'add' and an address, or ${verbList} and the name of a cell`);
+  if (verb === 'list' && name !== undefined) throw badUsage('cells', "'list' takes no name");
   await using operator = await openOperator(loadWithRedis(values, place));
-  if (verb === 'list' && name === undefined) return await list(operator, values.json === true);
-  if (verb !== 'forget' || name === undefined || more.length > 0)
-    throw badUsage('cells', "it is 'list', or 'forget' and the name of a cell");
-  await forget(operator, name);
-}
-
-interface ListedCell {
-  cell: string;
-  address: string | null;
-  state: 'open' | 'draining' | 'away' | 'not in REDIS_URL';
-  /** Responses without an end, and those of them that wait; null where nobody can tell. */
-  open: number | null;
-  waiting: number | null;
-  used_memory_bytes: number | null;
-  /** When it may go, in ISO 8601; null while it takes new responses. */
-  may_go_at: string | null;
-}
-
-async function list(operator: Operator, isJson: boolean): Promise<void> {
-  const cells = await listedCells(operator);
-  if (isJson) for (const cell of cells) console.log(JSON.stringify(cell));
-  else {
-    const rows = cells.map((each) => [
-      each.cell,
-      each.address ?? '-',
-      each.state,
-      String(each.open ?? '-'),
-      String(each.waiting ?? '-'),
-      each.used_memory_bytes === null ? '-' : `${Math.ceil(each.used_memory_bytes / 1_048_576)} MiB`,
-      each.may_go_at ?? '-',
-    ]);
-    console.log(tableText([['cell', 'address', 'state', 'open', 'waiting', 'memory', 'may go at'], ...rows]));
+  if (!isVerb(verb) || name === undefined) return await list(operator, values.json === true);
+  try {
+    await verbs[verb](operator, name);
+  } catch (error) {
+    if (error instanceof StoredRefusal) throw new FatalError(error.message, { exitCode: 2 });
+    throw error;
   }
 }
 
-async function listedCells({ cells, known, store }: Operator): Promise<ListedCell[]> {
-  const noted = new Map((await known.read()).map((each) => [each.name, each]));
-  const goAt = (name: string) => {
-    const at = noted.get(name)?.goneAt;
-    return at === undefined ? null : new Date(at).toISOString();
-  };
-  const listed = await Promise.all(
-    cells.map(async ({ name, url, isDraining, clients: { commands } }): Promise<ListedCell> => {
-      const place = { cell: name, address: maskRedisUrl(url), may_go_at: isDraining ? goAt(name) : null };
-      try {
-        const [open, { all }, memory] = await Promise.all([
-          commands.zcard(store.keys.inCell(name).open),
-          store.waiting(name),
-          commands.info('memory'),
-        ]);
-        const { usedBytes } = usedMemoryOf(memory);
-        const state = isDraining ? 'draining' : 'open';
-        return { ...place, state, open, waiting: all.responses, used_memory_bytes: usedBytes };
-      } catch (error) {
-        if (!isRedisUnavailable(error)) throw error;
-        return { ...place, state: 'away', open: null, waiting: null, used_memory_bytes: null };
-      }
-    }),
-  );
-  const unnamed = [...noted.keys()].filter((name) => cells.every((cell) => cell.name !== name));
-  const state = 'not in REDIS_URL';
-  return [
-    ...listed,
-    ...unnamed.map(
-      (cell): ListedCell => ({
-        cell,
-        address: null,
-        state,
-        open: null,
-        waiting: null,
-        used_memory_bytes: null,
-        may_go_at: goAt(cell),
-      }),
-    ),
-  ];
+const verbs = {
+  add: async (operator, address) => {
+    const name = await operator.cellChanges.add(address);
+    console.log(`Added the cell '${name}'. It opens ten seconds after every process has reached it.`);
+    await untilOpen(operator, name);
+    console.log(
+      `The cell '${name}' takes new responses. Put its address into REDIS_URL with the next deployment, or leave it stored.`,
+    );
+  },
+  drain: async ({ cellChanges }, name) => {
+    await cellChanges.drain(name);
+    console.log(
+      `The cell '${name}' takes no new responses in ten seconds. 'sluice cells' says when it may go.`,
+    );
+  },
+  open: async ({ cellChanges }, name) => {
+    await cellChanges.open(name);
+    console.log(`The cell '${name}' takes new responses in ten seconds.`);
+  },
+  remove: async ({ cellChanges }, name) => {
+    await cellChanges.remove(name);
+    console.log(`Removed the cell '${name}'. Every process leaves it within two seconds.`);
+  },
+  forget: async ({ cellChanges }, name) => {
+    await cellChanges.forget(name);
+    console.log(`The cell '${name}' is forgotten, with every response that was in it.`);
+  },
+} as const satisfies Record<string, (operator: Operator, name: string) => Promise<void>>;
+
+const verbList = Object.keys(verbs)
+  .slice(1)
+  .map((verb) => `'${verb}'`)
+  .join(', ');
+
+function isVerb(word: string): word is keyof typeof verbs {
+  return Object.hasOwn(verbs, word);
 }
 
-async function forget({ cells, known }: Operator, name: string): Promise<void> {
-  if (cells.some((cell) => cell.name === name))
-    throw new FatalError(`REDIS_URL names the cell '${name}': take its address out first.`, { exitCode: 2 });
-  if (!(await known.forget(name)))
-    throw new FatalError(`No cell '${name}' is known: 'sluice cells' shows those that are.`, { exitCode: 2 });
-  console.log(`The cell '${name}' is forgotten, with every response that was in it.`);
+type Column = [title: string, cell: (row: CellRow) => string];
+
+const columns: readonly Column[] = [
+  ['cell', ({ cell }) => cell],
+  ['address', ({ address }) => address ?? '-'],
+  ['from', ({ origin }) => origin ?? '-'],
+  ['state', ({ state }) => (state === 'unknown' ? 'no address' : state)],
+  ['open', ({ open }) => String(open ?? '-')],
+  ['waiting', ({ waiting }) => String(waiting ?? '-')],
+  [
+    'memory',
+    ({ used_memory_bytes: bytes }) => (bytes === null ? '-' : `${Math.ceil(bytes / 1_048_576)} MiB`),
+  ],
+  ['may go at', ({ may_go_at: at }) => at ?? '-'],
+];
+
+async function list(operator: Operator, isJson: boolean): Promise<void> {
+  const rows = await cellRows(operator);
+  if (isJson) for (const row of rows) console.log(JSON.stringify(row));
+  else
+    console.log(
+      tableText([
+        columns.map(([title]) => title),
+        ...rows.map((row) => columns.map(([, cell]) => cell(row))),
+      ]),
+    );
+  for (const { cell, waits_for: waitsFor } of rows)
+    if (waitsFor.length > 0)
+      console.error(`sluice: the cell '${cell}' waits to be reached by ${waitsFor.join(', ')}`);
 }

@@ -93,7 +93,7 @@ async function checkCell(
       ...(facts.isCluster ? [migration(facts)] : []),
       memory(facts),
       await latency(client),
-      await writing(client, `${redisKeys(keyPrefix, [name]).inCell(name).prefix}doctor`),
+      await writing(client, `${redisKeys(keyPrefix, () => [name]).inCell(name).prefix}doctor`),
     ];
     return { findings, runId: facts.runId };
   } catch (error) {

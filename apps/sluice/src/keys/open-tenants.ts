@@ -10,6 +10,7 @@ import {
   writerClient,
 } from '@sluice/runtime';
 import { Tenants } from '@sluice/tenants';
+import { StoredCells } from '@sluice/wiring';
 
 /** The tenants of a service as an operator reaches them: over Redis itself, whether an api runs or not. */
 export interface OpenTenants {
@@ -27,20 +28,25 @@ const cellsWithinMs = 2_000;
 export async function openTenants(settings: Settings & { redisUrl: string }): Promise<OpenTenants> {
   const { keyPrefix, retention, durability, timeouts } = settings;
   const logger = createLogger({ name: 'operator', level: 'silent' });
-  const cells = parseRedisCells(settings.redisUrl).map(({ name, url }) => {
+  const open = ({ name, url }: { name: string; url: string }) => {
     const commands = writerClient(url, { logger });
     const store = new ResponseStore({ commands, largeValues: commands, keyPrefix, cells: [name], retention });
     return { name, url, commands, store };
-  });
+  };
+  const cells = parseRedisCells(settings.redisUrl).map(open);
   const close = async () => {
     await Promise.all(cells.map(({ commands }) => closeRedis(commands)));
   };
   const [first] = cells;
   if (!first) throw new RangeError('REDIS_URL has no address');
   const connection = first.commands;
+  const keysOfFirst = first.store.keys.inCell(first.name).prefix;
   try {
     // The keys of a tenant are in the first cell. Its use is in all of them, of which those that are there are asked.
     await requireRedis(connection, { url: first.url, logger, signal: new AbortController().signal });
+    const stored = await new StoredCells({ connection, keyPrefix: keysOfFirst }).read();
+    for (const [name, { url }] of stored.cells)
+      if (url !== undefined && cells.every((cell) => cell.name !== name)) cells.push(open({ name, url }));
   } catch (error) {
     await close();
     throw error;
@@ -60,7 +66,7 @@ export async function openTenants(settings: Settings & { redisUrl: string }): Pr
   const tenants = new Tenants({
     settings,
     connection,
-    keyPrefix: store.keys.inCell(first.name).prefix,
+    keyPrefix: keysOfFirst,
     store,
     isSafe,
     logger,

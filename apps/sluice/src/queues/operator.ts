@@ -3,6 +3,9 @@ import type { ResponseStores } from '@sluice/response-store';
 import { createLogger, requireRedis, type Telemetry, waitForRedis } from '@sluice/runtime';
 import { recorderOf } from '@sluice/service-stats';
 import {
+  type CellChanges,
+  type CellProcesses,
+  type CellStates,
   closeConnections,
   connect,
   type ConnectedSettings,
@@ -15,6 +18,7 @@ import {
   type OperatorClients,
   operatorRole,
   ProviderChanges,
+  type StoredCells,
   StoredWatch,
   type Wired,
 } from '@sluice/wiring';
@@ -27,7 +31,12 @@ export interface Operator {
   keyPrefix: string;
   store: ResponseStores;
   cells: Wired<OperatorClients, ResponseStores>['cells'];
+  cellWatch: Pick<Wired<OperatorClients, ResponseStores>['cellWatch'], 'look'>;
   known: KnownCells;
+  states: CellStates;
+  storedCells: StoredCells;
+  cellProcesses: CellProcesses;
+  cellChanges: CellChanges;
   queues: ResponseQueues;
   /** Those of the settings, those that are stored, and those that upstreams list. */
   models: LiveModels;
@@ -59,7 +68,7 @@ export async function openOperator(settings: ConnectedSettings): Promise<Operato
   const { clients, clock, telemetry, store, queue, keyPrefix } = wired;
   try {
     await requireRedis(clients.commands, {
-      url: wired.cells[0].url,
+      url: wired.cells.first.url,
       logger,
       signal: new AbortController().signal,
     });
@@ -67,12 +76,13 @@ export async function openOperator(settings: ConnectedSettings): Promise<Operato
     await closeConnections(wired);
     throw error;
   }
+  await wired.cellWatch.look();
   // A cell that is away is known to be once it has had a moment to answer.
   const soon = AbortSignal.timeout(cellsWithinMs);
   await Promise.all(
-    wired.cells.map((cell) => waitForRedis(cell.clients.commands, soon).catch(() => undefined)),
+    wired.cells.all.map((cell) => waitForRedis(cell.clients.commands, soon).catch(() => undefined)),
   );
-  for (const cell of wired.cells) await cell.clock.start();
+  for (const cell of wired.cells.all) await cell.clock.start();
   const models = openModels(settings, queue);
   const connection = clients.commands;
   const discovery = new ModelDiscovery({ live: models, clock, connection, keyPrefix, logger });
@@ -98,7 +108,12 @@ export async function openOperator(settings: ConnectedSettings): Promise<Operato
     keyPrefix,
     store,
     cells: wired.cells,
+    cellWatch: wired.cellWatch,
     known: wired.known,
+    states: wired.states,
+    storedCells: wired.storedCells,
+    cellProcesses: wired.cellProcesses,
+    cellChanges: wired.cellChanges,
     queues: queue,
     models,
     modelChanges: new ModelChanges(stored),

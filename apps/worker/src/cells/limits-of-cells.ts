@@ -1,4 +1,5 @@
 import { DividedLimits, queueName } from '@sluice/queue';
+import type { Cells } from '@sluice/response-store';
 import { type Logger, throttledWarning } from '@sluice/runtime';
 import { QueueLimits, type QueueLimitsOptions } from '../queue-limits.ts';
 import { queuesOf, type WorkerStoreCell } from './queues-of-cell.ts';
@@ -16,44 +17,56 @@ export interface WorkerLimits {
 
 export interface LimitsOfCellsOptions {
   settings: QueueLimitsOptions['settings'];
-  cells: readonly [WorkerStoreCell, ...WorkerStoreCell[]];
+  cells: Cells<WorkerStoreCell>;
   /** This process, by a name of its own. */
   workerId: string;
   logger: Logger;
 }
 
-/** The limits of the queues of a worker: in one cell as they are, and over several as they are divided. */
+/** The limits of the queues of a worker: in one cell as they are, and over several as they are divided, from the time when a second one joins. */
 export function limitsOfCells({ settings, cells, workerId, logger }: LimitsOfCellsOptions): WorkerLimits {
-  const [first, ...others] = cells;
-  if (others.length === 0) {
-    const { queue, keyPrefix, clients } = first;
-    const limits = new QueueLimits({ settings, queue, connection: clients.commands, keyPrefix, logger });
-    return {
-      set: () => limits.set(),
-      prepare: () => Promise.resolve(), // They were set before.
-      start: () => limits.start(),
-      stop: () => limits.stop(),
-    };
-  }
+  const { queue, keyPrefix, clients } = cells.first;
+  const whole = new QueueLimits({ settings, queue, connection: clients.commands, keyPrefix, logger });
   const divided = new DividedLimits({
-    cells: [queuesOf(first), ...others.map(queuesOf)],
-    limits: () => new Map(settings.models.map(({ queue, concurrency }) => [queueName(queue), concurrency])),
+    cells: () => [queuesOf(cells.first), ...cells.all.slice(1).map(queuesOf)],
+    limits: () => new Map(settings.models.map((model) => [queueName(model.queue), model.concurrency])),
     process: workerId,
     onError: throttledWarning(logger, 'limits of queues not divided over the cells').warn,
   });
-  const prepare = async (cell: string) => {
-    const found = cells.find(({ name }) => name === cell);
-    if (found) await divided.prepare(queuesOf(found));
+  let isDivided = false;
+  let isRunning = false;
+  cells.follow({
+    join: () => {
+      if (isDivided || cells.all.length === 1) return;
+      isDivided = true;
+      if (!isRunning) return;
+      void whole.stop();
+      divided.start();
+    },
+    leave: () => undefined, // What one of several had is divided over those that are left.
+  });
+  const prepare = async (name: string) => {
+    const cell = cells.get(name);
+    // In one cell they were set before.
+    if (cell && isDivided) await divided.prepare(queuesOf(cell));
   };
   return {
     set: async () => {
-      const [isFirst] = await Promise.allSettled(cells.map(({ name }) => prepare(name)));
+      if (!isDivided) return whole.set();
+      const [isFirst] = await Promise.allSettled(cells.all.map(({ name }) => prepare(name)));
       // A cell that is away now is prepared before its first job is taken.
       if (isFirst?.status === 'rejected') throw isFirst.reason;
       await divided.look();
     },
     prepare,
-    start: () => divided.start(),
-    stop: () => divided.stop(),
+    start: () => {
+      isRunning = true;
+      if (isDivided) divided.start();
+      else whole.start();
+    },
+    stop: async () => {
+      isRunning = false;
+      await Promise.all([whole.stop(), divided.stop()]);
+    },
   };
 }

@@ -4,28 +4,29 @@ import { SlotShares } from './slot-shares.ts';
 /** Two cells of a worker with 32 slots, whose consumers tell what they are given. */
 function twoCells() {
   const cells = ['0', 's'].map((name) => ({ name, waiting: 0, running: 0, slots: 0, isAway: false }));
+  const sharing = cells.map((cell) => ({
+    queues: {
+      name: cell.name,
+      keyPrefix: cell.name,
+      connection: {
+        // The reply of the script, for jobs without a priority.
+        eval: () =>
+          cell.isAway
+            ? Promise.reject(new Error('Connection is closed.'))
+            : Promise.resolve(['', cell.running, cell.waiting, 0, [], []]),
+      },
+      runningFlows: () => Promise.resolve({ passed: 0, flows: [] }),
+    },
+    consumer: {
+      leastSlots: 2,
+      inHand: () => cell.running,
+      setSlots: (_name: string, slots: number) => {
+        cell.slots = slots;
+      },
+    },
+  }));
   const shares = new SlotShares({
-    cells: cells.map((cell) => ({
-      queues: {
-        name: cell.name,
-        keyPrefix: cell.name,
-        connection: {
-          // The reply of the script, for jobs without a priority.
-          eval: () =>
-            cell.isAway
-              ? Promise.reject(new Error('Connection is closed.'))
-              : Promise.resolve(['', cell.running, cell.waiting, 0, [], []]),
-        },
-        runningFlows: () => Promise.resolve({ passed: 0, flows: [] }),
-      },
-      consumer: {
-        leastSlots: 2,
-        inHand: () => cell.running,
-        setSlots: (_name: string, slots: number) => {
-          cell.slots = slots;
-        },
-      },
-    })),
+    cells: () => sharing,
     names: () => ['m'],
     slots: 32,
   });

@@ -24,7 +24,7 @@ export interface SharingCell {
 }
 
 export interface SlotSharesOptions {
-  cells: readonly SharingCell[];
+  cells: () => readonly SharingCell[];
   /** The names of the queues, read at each look. */
   names: () => readonly string[];
   /** Slots of this process for each queue, in all cells together. */
@@ -43,6 +43,7 @@ export class SlotShares {
   /** The fair shares of queues whose slots are too few, and how many looks have used them. */
   readonly #fair = new Map<string, { shares: (number | undefined)[]; looks: number }>();
   readonly #begun = new Set<string>();
+  #isRunning = false;
   readonly #looks = new RegularLook(() => this.#look(), shareEveryMs);
 
   constructor(options: SlotSharesOptions) {
@@ -51,15 +52,24 @@ export class SlotShares {
 
   /** With one cell there is nothing to divide. */
   start(): void {
+    this.#isRunning = true;
     const { cells, names } = this.#options;
-    if (cells.length === 1) return;
+    if (cells().length === 1) return;
     this.begin(names());
     this.#looks.start();
   }
 
+  /** Begins anew with other cells. */
+  cellsChanged(): void {
+    this.#begun.clear();
+    this.#parts.clear();
+    this.#fair.clear();
+    if (this.#isRunning) this.start();
+  }
+
   /** Divides the slots of queues evenly whose jobs are not taken yet. */
   begin(names: readonly string[]): void {
-    const { cells } = this.#options;
+    const cells = this.#options.cells();
     if (cells.length === 1) return;
     for (const name of names) {
       if (this.#begun.has(name)) continue;
@@ -72,6 +82,7 @@ export class SlotShares {
   }
 
   stop(): Promise<void> {
+    this.#isRunning = false;
     return this.#looks.stop();
   }
 
@@ -82,7 +93,9 @@ export class SlotShares {
 
   async #look(): Promise<void> {
     for (const name of this.#options.names()) {
-      const weights = await this.#weigh(name);
+      const cells = this.#options.cells();
+      const weights = await this.#weigh(name, cells);
+      if (cells !== this.#options.cells()) return; // They are divided anew.
       const all = sum(weights.map((weight = 0) => weight));
       const before = all > 0 ? this.#parts.get(name) : undefined;
       const parts = weights.map((weight, at) => {
@@ -95,10 +108,10 @@ export class SlotShares {
   }
 
   /** Says how much of the slots each cell should have, in any unit; undefined for one that does not answer. */
-  async #weigh(name: string): Promise<(number | undefined)[]> {
-    const { cells, slots } = this.#options;
+  async #weigh(name: string, cells: readonly SharingCell[]): Promise<(number | undefined)[]> {
+    const { slots } = this.#options;
     const inHand = cells.map(({ consumer }) => consumer.inHand(name));
-    const demands = await this.#read(name, 0);
+    const demands = await this.#read(name, cells, 0);
     const isEnough = sum(demands.map((demand) => demand?.waiting ?? 0)) <= slots - sum(inHand);
     if (isEnough) {
       this.#fair.delete(name);
@@ -106,14 +119,14 @@ export class SlotShares {
     }
     const last = this.#fair.get(name);
     const isRecent = last !== undefined && last.looks < fairEveryLooks;
-    const shares = isRecent ? last.shares : await this.#fairShares(name);
+    const shares = isRecent ? last.shares : await this.#fairShares(name, cells);
     this.#fair.set(name, { shares, looks: isRecent ? last.looks + 1 : 1 });
     return shares.map((share, at) => (demands[at] ? (share ?? 0) : undefined));
   }
 
-  async #fairShares(name: string): Promise<(number | undefined)[]> {
-    const { cells, slots } = this.#options;
-    const demands = await this.#read(name, slots);
+  async #fairShares(name: string, cells: readonly SharingCell[]): Promise<(number | undefined)[]> {
+    const { slots } = this.#options;
+    const demands = await this.#read(name, cells, slots);
     const there = cells.flatMap(({ queues: cell }, at) => {
       const demand = demands[at];
       return demand ? [{ at, cell, demand }] : [];
@@ -126,15 +139,20 @@ export class SlotShares {
     return ofCells;
   }
 
-  async #read(name: string, most: number): Promise<(QueueDemand | undefined)[]> {
-    const { cells } = this.#options;
+  async #read(
+    name: string,
+    cells: readonly SharingCell[],
+    most: number,
+  ): Promise<(QueueDemand | undefined)[]> {
     const read = await Promise.allSettled(cells.map(({ queues }) => readDemand(queues, name, most)));
     return read.map((each) => (each.status === 'fulfilled' ? each.value : undefined));
   }
 
   #share(name: string, weights: readonly number[]): void {
-    const { cells, slots } = this.#options;
-    const least = cells[0]?.consumer.leastSlots ?? 1;
+    const { slots } = this.#options;
+    const cells = this.#options.cells();
+    // A cell that was there alone has the most of them.
+    const least = Math.max(1, ...cells.map(({ consumer }) => consumer.leastSlots));
     const shares = divide(slots, weights, least).map((share) => Math.max(share, least));
     // Jobs beyond the share of their cell go on, and another cell has less until they have ended.
     const taken = cells.map(({ consumer }, at) => Math.max(shares[at] ?? 0, consumer.inHand(name)));

@@ -1,37 +1,64 @@
 import type { QueueConsumer } from '@sluice/queue';
+import type { Cells } from '@sluice/response-store';
 import { queuesOf } from './queues-of-cell.ts';
-import { SlotShares } from './slot-shares.ts';
+import { type SharingCell, SlotShares } from './slot-shares.ts';
 import { WorkerCell, type WorkerCellOptions } from './worker-cell.ts';
 
 export interface WorkerCellsOptions extends Omit<WorkerCellOptions, 'cell' | 'cellCount'> {
-  cells: readonly WorkerCellOptions['cell'][];
+  cells: Cells<WorkerCellOptions['cell']>;
 }
 
-/** The parts of a worker in all cells of the store, which share its slots. */
+/** The parts of a worker in all cells of the store, which share its slots. Cells may come and go. */
 export class WorkerCells implements Pick<QueueConsumer, 'serve' | 'taken' | 'inHand' | 'isTaking' | 'hold'> {
-  readonly #cells: readonly WorkerCell[];
+  readonly #cells = new Map<string, WorkerCell>();
   readonly #shares: SlotShares;
+  #sharing: readonly SharingCell[] = [];
   #names: readonly string[];
+  #isRunning = false;
 
   constructor({ cells, ...options }: WorkerCellsOptions) {
-    this.#cells = cells.map((cell) => new WorkerCell({ ...options, cell, cellCount: cells.length }));
-    this.#names = cells[0]?.queue.names ?? [];
+    this.#names = cells.first.queue.names;
     this.#shares = new SlotShares({
-      cells: cells.map((cell, at) => ({ queues: queuesOf(cell), consumer: this.#consumerAt(at) })),
+      cells: () => this.#sharing,
       names: () => this.#names,
       slots: options.settings.workerConcurrency,
+    });
+    const share = () => {
+      this.#sharing = cells.all.flatMap((cell) => {
+        const consumer = this.#cells.get(cell.name)?.consumer;
+        return consumer ? [{ queues: queuesOf(cell), consumer }] : [];
+      });
+      this.#shares.cellsChanged();
+    };
+    cells.follow({
+      join: (cell) => {
+        const joined = new WorkerCell({ ...options, cell, cellCount: cells.all.length });
+        joined.consumer.serve(this.#names);
+        this.#cells.set(cell.name, joined);
+        share();
+        if (this.#isRunning) joined.start();
+      },
+      leave: async ({ name }) => {
+        const leaving = this.#cells.get(name);
+        this.#cells.delete(name);
+        share();
+        await Promise.all([leaving?.stopRescue(), leaving?.consumer.quiet()]);
+        await leaving?.consumer.stop();
+      },
     });
   }
 
   /** Takes jobs in each cell as soon as its Redis is there. */
   start(): void {
+    this.#isRunning = true;
     this.#shares.start();
-    for (const cell of this.#cells) cell.start();
+    for (const cell of this.#all) cell.start();
   }
 
   /** Looks after nothing any more. Resolves when no rescue is under way. */
   async stopRescue(): Promise<void> {
-    await Promise.all([this.#shares.stop(), ...this.#cells.map((cell) => cell.stopRescue())]);
+    this.#isRunning = false;
+    await Promise.all([this.#shares.stop(), ...this.#all.map((cell) => cell.stopRescue())]);
   }
 
   /** Takes no new jobs. Running jobs go on. */
@@ -71,13 +98,11 @@ export class WorkerCells implements Pick<QueueConsumer, 'serve' | 'taken' | 'inH
     for (const consumer of this.#consumers) consumer.hold(name, forMs);
   }
 
-  get #consumers(): QueueConsumer[] {
-    return this.#cells.map(({ consumer }) => consumer);
+  get #all(): WorkerCell[] {
+    return [...this.#cells.values()];
   }
 
-  #consumerAt(at: number): QueueConsumer {
-    const cell = this.#cells[at];
-    if (!cell) throw new RangeError('There is no such cell');
-    return cell.consumer;
+  get #consumers(): QueueConsumer[] {
+    return this.#all.map(({ consumer }) => consumer);
   }
 }

@@ -1,8 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Settings } from '@sluice/config';
 import type { Outcome } from '@sluice/queue';
-import { type LetIn, lossesToBeAlone } from '@sluice/response-store';
+import { type Cells, type LetIn, lossesToBeAlone } from '@sluice/response-store';
 import { forkModule, type Logger, type Telemetry } from '@sluice/runtime';
+import { addressesOf } from '@sluice/wiring';
 import type { FromIsolated, ToIsolated } from './messages.ts';
 import { choosePlace, type Place } from './choose-place.ts';
 
@@ -39,6 +40,8 @@ export interface Suspect {
 export interface IsolatedRunsOptions {
   /** Read whenever a process is started. */
   settings: Settings & { redisUrl: string };
+  /** A process knows those that there were when it was started. */
+  cells?: Cells<{ name: string; url: string }>;
   telemetry: Telemetry;
   logger: Logger;
   /** Called with a response that was alone in a process that died. */
@@ -65,6 +68,7 @@ export class IsolatedRuns {
 
   constructor(options: IsolatedRunsOptions) {
     this.#options = options;
+    options.cells?.follow({ join: () => this.retire(), leave: () => undefined });
   }
 
   /** Runs a suspect; undefined when there is no place for it now, or when this process stops. */
@@ -106,7 +110,7 @@ export class IsolatedRuns {
   }
 
   #start(): Isolated {
-    const { settings, logger, fork = forkIsolated } = this.#options;
+    const { settings, cells, logger, fork = forkIsolated } = this.#options;
     const child = fork();
     const { promise: exited, resolve } = Promise.withResolvers<void>();
     const isolated: Isolated = {
@@ -129,7 +133,10 @@ export class IsolatedRuns {
       resolve();
     });
     // Plain data: the models may be read from where they change.
-    send(isolated, { type: 'settings', settings: { ...settings } });
+    send(isolated, {
+      type: 'settings',
+      settings: { ...settings, ...(cells && { redisUrl: addressesOf(cells) }) },
+    });
     return isolated;
   }
 

@@ -1,6 +1,7 @@
 export * from './acts.ts';
 export * from './models.ts';
 export * from './overview.ts';
+export * from './cells.ts';
 export * from './providers.ts';
 export * from './response-detail.ts';
 export * from './response-rows.ts';

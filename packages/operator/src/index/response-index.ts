@@ -14,7 +14,8 @@ import { type Following, type Indexed, RunningIndex, unanswered } from './runnin
 export type { IndexState, RowsNews } from './messages.ts';
 
 export interface ResponseIndexOptions {
-  redisUrl: string;
+  /** The addresses of the cells, as REDIS_URL has them. Read at each start of its thread. */
+  redisUrl: () => string;
   keyPrefix: string;
   /** Whether a journal is kept, and of how many responses. */
   settings: { journal: boolean; keep: number };
@@ -140,6 +141,11 @@ export class ResponseIndex {
     signal.addEventListener('abort', leave, { once: true });
   }
 
+  /** Has the next question start a thread anew, because the cells have changed. Those that follow are told that it has ended. */
+  async restart(): Promise<void> {
+    await this.#end();
+  }
+
   /** Ends the thread. Questions that are under way are refused. */
   async stop(): Promise<void> {
     this.#isStopped = true;
@@ -181,7 +187,7 @@ export class ResponseIndex {
     const { redisUrl, keyPrefix, healEveryMs, heapMib, now } = this.#options;
     const startedAt = now();
     const running: RunningIndex = new RunningIndex({
-      data: { redisUrl, keyPrefix, keep: this.#keep, healEveryMs },
+      data: { redisUrl: redisUrl(), keyPrefix, keep: this.#keep, healEveryMs },
       heapMib,
       onError: (error) => this.#noteDeath(error, now() - startedAt),
       // A question starts another one, after its rest if it died.

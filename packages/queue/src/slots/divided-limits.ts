@@ -31,8 +31,11 @@ export interface LimitedCell extends CellOfQueues {
 }
 
 export interface DividedLimitsOptions {
-  /** The first one has what the others are granted. */
-  cells: readonly [LimitedCell & { connection: Pick<Redis, 'hgetall' | 'hdel' | 'del'> }, ...LimitedCell[]];
+  /** The first one has what the others are granted. Cells may come and go. */
+  cells: () => readonly [
+    LimitedCell & { connection: Pick<Redis, 'hgetall' | 'hdel' | 'del'> },
+    ...LimitedCell[],
+  ];
   /** How many jobs of each queue run at once over all cells, by its encoded name; undefined for no limit. Read at each look. */
   limits: () => ReadonlyMap<string, number | undefined>;
   /** The process that divides, by a name of its own. */
@@ -115,8 +118,8 @@ export class DividedLimits {
   }
 
   async #leads(): Promise<boolean> {
-    const { cells, process } = this.#options;
-    const { connection, keyPrefix } = cells[0];
+    const { process } = this.#options;
+    const [{ connection, keyPrefix }] = this.#options.cells();
     const keys = [leaderKey(keyPrefix), `${keyPrefix}slots-epoch`];
     this.#epoch = Number(
       await connection.eval(scripts.lead, keys.length, ...keys, process, leaseMs, this.#met),
@@ -151,7 +154,7 @@ export class DividedLimits {
 
   /** Reads what each cell has and needs. `away`: what the cells have that do not answer. */
   async #read(queue: string, limit: number): Promise<{ places: Place[]; away: number }> {
-    const { cells } = this.#options;
+    const cells = this.#options.cells();
     const [{ connection, keyPrefix }] = cells;
     const noted = await connection.hgetall(grantsKey(keyPrefix, queue));
     const gone = Object.keys(noted).filter((name) => !cells.some((cell) => cell.name === name));
@@ -215,8 +218,8 @@ export class DividedLimits {
 
   /** Notes the grants that have changed. False when this process has lost the right to. */
   async #grant(queue: string, limit: number, places: readonly Place[]): Promise<boolean> {
-    const { cells, process } = this.#options;
-    const { connection, keyPrefix } = cells[0];
+    const { process } = this.#options;
+    const [{ connection, keyPrefix }] = this.#options.cells();
     const changed = places.filter(({ granted, noted }) => granted !== noted);
     if (changed.length === 0) return true;
     const keys = [leaderKey(keyPrefix), grantsKey(keyPrefix, queue)];
@@ -230,7 +233,7 @@ export class DividedLimits {
   /** Takes the limit of a queue away that has none any more, once. */
   async #lift(queue: string): Promise<void> {
     if (this.#lifted.has(queue)) return;
-    const { cells } = this.#options;
+    const cells = this.#options.cells();
     const lifts = await Promise.allSettled(cells.map((cell) => this.#limit(queue, cell, '')));
     await cells[0].connection.del(grantsKey(cells[0].keyPrefix, queue));
     // A cell that is away has its limit until it is back.

@@ -29,10 +29,11 @@ export type ByCell<Store> = ReadonlyMap<Cell, Store>;
 export function responseStores(
   keyPrefix: string,
   stores: ByCell<ResponseStore>,
-  { open }: Pick<CellsInUse, 'open'> = { open: [...stores.keys()] },
+  cells?: Pick<CellsInUse, 'open'>,
 ): ResponseStores {
   const { all, of, inCell } = finder(stores);
-  const keys: RedisKeys = redisKeys(keyPrefix, [...stores.keys()], open);
+  const names = () => [...stores.keys()];
+  const keys: RedisKeys = redisKeys(keyPrefix, names, cells ? () => cells.open : names);
   const united: ResponseStores = {
     keys,
     read: (id) => of(id).read(id),
@@ -51,7 +52,7 @@ export function responseStores(
     waiting: (cell) => inCell(cell).waiting(cell),
     placeOnList: (tenant, id) => of(id).placeOnList(tenant, id),
     listed: (tenant, page) => inCell(page.cell).listed(tenant, page),
-    tenantUse: async (tenants) => addUpUse(await askThere(all, (store) => store.tenantUse(tenants))),
+    tenantUse: async (tenants) => addUpUse(await askThere(all(), (store) => store.tenantUse(tenants))),
     list: (tenant, page, hold) => listStored(united, { tenant, cells: keys.cells, ...page }, hold),
   };
   return united;
@@ -68,8 +69,8 @@ export function callerStores(
   const tenantCells = new TenantCells(cells);
   return {
     ...common,
-    start: () => startAll(all),
-    stop: () => inAll(all, (store) => store.stop()),
+    start: () => startAll(all()),
+    stop: () => inAll(all(), (store) => store.stop()),
     newIds: async (tenant, randomBytes, place) => {
       const found = await cellsOfNew(tenant, place, { stores, tenantCells });
       for (const cell of found) if (!cells.open.includes(cell)) cells.onUse(cell);
@@ -82,7 +83,7 @@ export function callerStores(
     earlierTokens: (tenant, id) => of(id).earlierTokens(tenant, id),
     locateInput: (tenant, id) => of(id).locateInput(tenant, id),
     get openEnds() {
-      return all.reduce((sum, { openEnds }) => sum + openEnds, 0);
+      return all().reduce((sum, { openEnds }) => sum + openEnds, 0);
     },
     openEnd: (id, reading) => of(id).openEnd(id, reading),
     readShort: (id) => of(id).readShort(id),
@@ -90,7 +91,7 @@ export function callerStores(
     locateContextInputs: (response, limits) => of(response.responseId).locateContextInputs(response, limits),
     readItemPart: (part) => of(part.turn.responseId).readItemPart(part),
     isDurable: async (...ids) => {
-      const asked = ids.length === 0 ? all : [...new Set(ids.map(of))];
+      const asked = ids.length === 0 ? all() : [...new Set(ids.map(of))];
       return (await Promise.all(asked.map((store) => store.isDurable()))).every(Boolean);
     },
     noteJob: (id, jobs) => of(id).noteJob(id, jobs),
@@ -113,15 +114,15 @@ export function attemptStores(
   const { all, first, of, inCell } = finder(stores);
   return {
     ...responseStores(keyPrefix, stores, cells),
-    start: () => startAll(all),
-    stop: () => inAll(all, (store) => store.stop()),
+    start: () => startAll(all()),
+    stop: () => inAll(all(), (store) => store.stop()),
     claim: (id, token) => of(id).claim(id, token),
     takeOver: (id, token) => of(id).takeOver(id, token),
     writer: (record, options) => of(record.id).writer(record, options),
     readContext: (record) => of(record.id).readContext(record),
     serverOf: (id) => of(id).serverOf(id),
     // Calls under way are those of all cells, which one of them knows.
-    shareCalls: (own) => first.shareCalls(own),
+    shareCalls: (own) => first().shareCalls(own),
     readContentEvents: (id) => of(id).readContentEvents(id),
     release: (held, options) => of(held.id).release(held, options),
     blame: (id) => of(id).blame(id),
@@ -143,18 +144,25 @@ export function attemptStores(
 }
 
 interface Finder<Store> {
-  all: Store[];
-  first: Store;
+  /** Cells may come and go. */
+  all: () => Store[];
+  first: () => Store;
   of: (responseId: string) => Store;
   inCell: (cell: Cell) => Store;
 }
 
 function finder<Store>(stores: ByCell<Store>): Finder<Store> {
-  const all = [...stores.values()];
-  const [first] = all;
-  if (first === undefined) throw new RangeError('There is no cell');
-  const inCell = (cell: Cell) => stores.get(cell) ?? first;
-  return { all, first, inCell, of: (responseId) => inCell(cellOf(responseId)) };
+  const first = () => {
+    for (const store of stores.values()) return store;
+    throw new RangeError('There is no cell');
+  };
+  const inCell = (cell: Cell) => stores.get(cell) ?? first();
+  return {
+    all: () => [...stores.values()],
+    first,
+    inCell,
+    of: (responseId) => inCell(cellOf(responseId)),
+  };
 }
 
 /** The answers of the cells that are there. Rejects when none is. */

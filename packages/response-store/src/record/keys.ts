@@ -66,11 +66,11 @@ export interface RedisKeys {
   home(tenant: string): Cell;
 }
 
-/** `open`: the cells that take new responses; all of them by default. */
+/** `cells`: all of them, the first one first, which may come and go. `open`: those that take new responses; all of them by default. */
 export function redisKeys(
   prefix: string,
-  cells: readonly Cell[] = [defaultCell],
-  open: readonly Cell[] = cells,
+  cells: () => readonly Cell[] = () => [defaultCell],
+  open: () => readonly Cell[] = cells,
 ): RedisKeys {
   const known = new Map<Cell, CellKeys>();
   const inCell = (cell: Cell): CellKeys => {
@@ -81,14 +81,17 @@ export function redisKeys(
     return keys;
   };
   return {
-    cells,
+    get cells() {
+      return cells();
+    },
     inCell,
     of: (responseId) => {
       const cell = cellOf(responseId);
       // A cell that is not configured is asked for nothing: in a cluster its keys may be anywhere. The first one does not have them.
-      return inCell(cells.includes(cell) ? cell : (cells[0] ?? defaultCell));
+      const all = cells();
+      return inCell(all.includes(cell) ? cell : (all[0] ?? defaultCell));
     },
-    home: (tenant) => homeCell(tenant, open),
+    home: (tenant) => homeCell(tenant, open()),
   };
 }
 

@@ -9,7 +9,7 @@ export interface SealingKeysOptions {
   /** Starts every key of the cell. */
   keyPrefix: string;
   /** Other cells, which have a copy of the key: a process that starts while the first one is away takes it from there. */
-  copies?: readonly Pick<SealingKeysOptions, 'connection' | 'keyPrefix'>[];
+  copies?: () => readonly Pick<SealingKeysOptions, 'connection' | 'keyPrefix'>[];
   /** Secrets of the operator: the first seals and all open. Without any, the service has one of its own in Redis. */
   secrets: readonly string[];
   onError: (error: unknown) => void;
@@ -79,6 +79,10 @@ export class SealingKeys {
     await this.#copy(secret);
   }
 
+  get #copies() {
+    return this.#options.copies?.() ?? [];
+  }
+
   #take(secret: string): void {
     if (secret === this.#own[0]?.secret) return;
     const others = this.#own.filter((each) => each.secret !== secret);
@@ -87,13 +91,12 @@ export class SealingKeys {
 
   /** A cell that is away gets its copy with a later look. */
   async #copy(secret: string): Promise<void> {
-    const { copies = [] } = this.#options;
-    await Promise.allSettled(copies.map((copy) => copy.connection.set(keyOf(copy), secret)));
+    await Promise.allSettled(this.#copies.map((copy) => copy.connection.set(keyOf(copy), secret)));
   }
 
   /** Takes the key from a cell that has it. False when none does, or none is needed. */
   async #takeCopy(): Promise<boolean> {
-    const { copies = [] } = this.#options;
+    const copies = this.#copies;
     const found = await Promise.allSettled(copies.map((copy) => copy.connection.get(keyOf(copy))));
     const [secret] = found.flatMap((each) => (each.status === 'fulfilled' && each.value) || []);
     if (secret !== undefined) this.#take(secret);

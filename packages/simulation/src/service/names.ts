@@ -14,7 +14,7 @@ export function keysOf(cells: number): {
   cellsOf: (tenant: TenantName) => number[];
 } {
   const names: readonly string[] = cellNames.slice(0, cells);
-  const keys = redisKeys(keyPrefix, names);
+  const keys = redisKeys(keyPrefix, () => names);
   return {
     inCell: (at) => keys.inCell(names[at] ?? cellNames[0]),
     cellsOf: (tenant) =>

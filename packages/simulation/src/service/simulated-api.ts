@@ -56,14 +56,14 @@ async function start(role: ApiRole, settings: Settings & { redisUrl: string }): 
   });
   const { signal } = new AbortController();
   await parts.tenants.takeSettings(settings);
-  for (const { clock } of parts.cells) await clock.start();
+  for (const { clock } of parts.cells.all) await clock.start();
   const storeStarted = parts.store.start();
   storeStarted.catch(() => undefined); // It is awaited below, unless the start ends before.
   await parts.redis.start(signal);
   await storeStarted;
-  for (const { clock } of parts.cells) if (!clock.isSynchronized) await clock.sample();
-  await parts.known.start(signal);
-  if (parts.cells.length > 1) await parts.cellCounts.start();
+  for (const { clock } of parts.cells.all) if (!clock.isSynchronized) await clock.sample();
+  await parts.cellWatch.start(signal);
+  await parts.cellCounts.start();
   await parts.tenants.start(signal);
   await untilRedisTakes(() => parts.sealing.start(), signal);
   role.parts = parts;

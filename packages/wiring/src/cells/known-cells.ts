@@ -1,17 +1,12 @@
 import type { Settings } from '@sluice/config';
-import {
-  FatalError,
-  loggedError,
-  type Logger,
-  pause,
-  type RedisCell,
-  throttledWarning,
-  untilRedisTakes,
-} from '@sluice/runtime';
+import { FatalError, loggedError, type Logger, pause, untilRedisTakes } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
 
-/** How often a process with one cell notes it, in milliseconds, and one with several. */
-const noteEveryMs = { one: 60_000, several: 2_000 };
+/** How old a note may be of a process with one cell, in milliseconds, and of one with several. */
+const noteEveryMs = { one: 60_000, several: 1_500 };
+
+/** How often a process looks whether its note is old, in milliseconds. */
+const lookEveryMs = 2_000;
 
 /** How long a process may take to read the note of another one, in milliseconds. */
 const tellingMs = 1_000;
@@ -27,7 +22,13 @@ export interface KnownCellsOptions {
   connection: Pick<Redis, 'hgetall' | 'hset' | 'hdel' | 'time'>;
   /** Starts the keys of the first cell. */
   keyPrefix: string;
-  found: readonly RedisCell[];
+  cells: {
+    /** The names of all that this process has addresses of. */
+    names: () => readonly string[];
+    /** The names of those that take new responses, and the sets of those that will. */
+    open: () => readonly string[];
+    coming: () => readonly (readonly string[])[];
+  };
   settings: Pick<Settings, 'retention' | 'timeouts'>;
   logger: Logger;
 }
@@ -49,24 +50,31 @@ export interface KnownCell {
 export class KnownCells {
   readonly #options: KnownCellsOptions;
   readonly #key: string;
-  /** The names of the cells that take new responses, one letter each. */
-  readonly #open: string;
-  #former: readonly (readonly string[])[] = [];
+  /** The sets of cells that processes have noted as those that take new responses, this one among them. */
+  #noted: readonly (readonly string[])[] = [];
   /** Cells that drain and have taken a response that continues one of their own, and when that was noted. */
   readonly #used = new Map<string, number>();
-  #timer: NodeJS.Timeout | undefined;
+  #renewAt = Number.NEGATIVE_INFINITY;
   #isKnown = false;
 
   constructor(options: KnownCellsOptions) {
     this.#options = options;
     this.#key = `${options.keyPrefix}cells`;
-    const open = options.found.filter(({ isDraining }) => !isDraining).map(({ name }) => name);
-    this.#open = open.toSorted().join('');
   }
 
-  /** The sets of cells that took new responses before, as long as an Idempotency-Key of then may come again. */
+  /**
+   * The sets of cells that took new responses before, as long as an Idempotency-Key of then may come again, and those that will: another process may
+   * find a moment earlier that it is time.
+   */
   get former(): readonly (readonly string[])[] {
-    return this.#former;
+    const open = this.#open;
+    const others = [...this.#noted, ...this.#options.cells.coming()];
+    return others.filter((names) => names.toSorted().join('') !== open);
+  }
+
+  /** The names of the cells that take new responses, one letter each. */
+  get #open(): string {
+    return this.#options.cells.open().toSorted().join('');
   }
 
   /** Whether the notes were read, so that `former` is all there is. */
@@ -75,8 +83,8 @@ export class KnownCells {
   }
 
   /**
-   * Notes the cells of this process, again and again from now on. The first process with other cells waits until all others know of them, so that a
-   * request that is sent again to one of these finds what it has begun.
+   * Notes the cells of this process. The first process with other cells waits until all others know of them, so that a request that is sent again to
+   * one of these finds what it has begun.
    *
    * @throws {FatalError} when the addresses lack a cell in which responses may live.
    */
@@ -87,18 +95,13 @@ export class KnownCells {
       isNews = (await this.#isNews()) || isNews;
       await this.#note();
     }, signal);
-    if (isNews) await pause(noteEveryMs.several + tellingMs, signal);
+    if (isNews) await pause(lookEveryMs + tellingMs, signal);
     this.#isKnown = true;
-    const { warn } = throttledWarning(this.#options.logger, 'cells not noted');
-    const { one, several } = noteEveryMs;
-    const everyMs = this.#options.found.length === 1 ? one : several;
-    this.#timer ??= setInterval(() => void this.#note().catch(warn), everyMs);
   }
 
-  /** Safe to call twice, or before `start`. */
-  stop(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+  /** Notes the cells again if the last note is old. */
+  async renew(): Promise<void> {
+    if (performance.now() >= this.#renewAt) await this.#note();
   }
 
   /** A cell that drains takes a response that continues one of its own: it stays needed for as long as that may be there. */
@@ -163,24 +166,24 @@ export class KnownCells {
   }
 
   async #note(): Promise<void> {
-    const { connection, settings } = this.#options;
+    const { connection, settings, cells } = this.#options;
     const { sets, now } = await this.#sets();
     const longestMs = longestLifeMs(settings);
     const gone = sets.filter(({ at }) => now - at > longestMs).map(({ field }) => field);
     const askedForMs = settings.retention.idempotencySeconds * 1_000;
-    this.#former = sets
-      .filter(({ field, isOpen, at }) => isOpen && now - at <= askedForMs && field !== this.#open)
-      .map(({ names }) => names);
+    this.#noted = sets.filter(({ isOpen, at }) => isOpen && now - at <= askedForMs).map(({ names }) => names);
     if (gone.length > 0) await connection.hdel(this.#key, ...gone);
     await connection.hset(this.#key, this.#open, String(now));
+    const { one, several } = noteEveryMs;
+    this.#renewAt = performance.now() + (cells.names().length === 1 ? one : several);
   }
 
   async #mustHaveAll(): Promise<void> {
-    const { found } = this.#options;
+    const names = this.#options.cells.names();
     const { sets, now } = await this.#sets();
     const known = this.#cellsOf(sets);
     const leftMs = ({ goneAt }: KnownCell) => goneAt - now;
-    const missing = known.find((each) => leftMs(each) > 0 && !found.some(({ name }) => name === each.name));
+    const missing = known.find((each) => leftMs(each) > 0 && !names.includes(each.name));
     if (!missing) return;
     const hours = Math.ceil(leftMs(missing) / 3_600_000);
     throw new FatalError(

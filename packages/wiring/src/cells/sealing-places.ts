@@ -1,6 +1,6 @@
 import type { SealingKeysOptions } from '@sluice/response-store/sealed-content';
 import type { Redis } from 'ioredis';
-import type { Wired } from './connect.ts';
+import type { Wired } from '../connect.ts';
 
 /** The places of the key that seals: the first cell, which has it, and the others, which have a copy. */
 export function sealingPlaces({
@@ -9,10 +9,9 @@ export function sealingPlaces({
   SealingKeysOptions,
   'connection' | 'keyPrefix' | 'copies'
 > {
-  const [first, ...copies] = cells.map(({ clients: { commands: connection }, keyPrefix }) => ({
+  const placeIn = ({ clients: { commands: connection }, keyPrefix }: (typeof cells)['first']) => ({
     connection,
     keyPrefix,
-  }));
-  if (!first) throw new RangeError('There is no cell');
-  return { ...first, copies };
+  });
+  return { ...placeIn(cells.first), copies: () => cells.all.slice(1).map(placeIn) };
 }

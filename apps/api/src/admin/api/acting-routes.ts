@@ -7,6 +7,7 @@ import { retryResponse } from './routes/retry-response.ts';
 import { startAct } from './routes/start-act.ts';
 import { changeTenantLimits, createApiKey, revokeApiKey } from './routes/steer-keys.ts';
 import { addModel, changeModel, removeModel } from './routes/steer-models.ts';
+import { addCell, drainCell, openCell, removeCell } from './routes/steer-cells.ts';
 import { addProvider, changeProvider, removeProvider } from './routes/steer-providers.ts';
 import { sendDelivery } from './routes/steer-deliveries.ts';
 import { drainQueue, pauseQueue, resumeQueue } from './routes/steer-queue.ts';
@@ -34,6 +35,10 @@ export const actingRoutes: readonly AdminRoute[] = [
   addProvider,
   changeProvider,
   removeProvider,
+  addCell,
+  drainCell,
+  openCell,
+  removeCell,
   sendDelivery,
   listAudit,
 ];

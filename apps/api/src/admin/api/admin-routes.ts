@@ -11,6 +11,7 @@ import { listTenants } from './routes/list-tenants.ts';
 import { readHistory } from './routes/read-history.ts';
 import { readOverview } from './routes/read-overview.ts';
 import { listAllModels } from './routes/steer-models.ts';
+import { listCells } from './routes/steer-cells.ts';
 import { listAllProviders } from './routes/steer-providers.ts';
 import { listDeliveries } from './routes/steer-deliveries.ts';
 import { readCosts } from './routes/read-costs.ts';
@@ -32,6 +33,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   listKeys,
   listAllModels,
   listAllProviders,
+  listCells,
   readUsage,
   readCosts,
   listDeliveries,

@@ -1,0 +1,64 @@
+import { hostname } from 'node:os';
+import type { Redis } from 'ioredis';
+
+/** A process that was not heard of for this long counts as gone, in milliseconds. */
+const aliveMs = 10_000;
+
+/** The note of one that is gone is taken away after this long, in milliseconds. */
+const forgetMs = 60_000;
+
+export interface CellProcessesOptions {
+  /** To the first cell. */
+  connection: Pick<Redis, 'hgetall' | 'hset' | 'hdel'>;
+  /** Starts the keys of the first cell. */
+  keyPrefix: string;
+  /** The clock of the first cell, in milliseconds. */
+  now: () => number;
+}
+
+/** A process of the service, and the cells that it has reached. */
+export interface CellProcess {
+  role: string;
+  host: string;
+  pid: number;
+  cells: string[];
+}
+
+interface Note extends CellProcess {
+  at: number;
+}
+
+/** The notes of all processes about the cells that they have reached, in the first cell: what is added opens once all of them have it. */
+export class CellProcesses {
+  readonly #options: CellProcessesOptions;
+  readonly #key: string;
+
+  constructor(options: CellProcessesOptions) {
+    this.#options = options;
+    this.#key = `${options.keyPrefix}cell-processes`;
+  }
+
+  /** Notes that a process is there. */
+  async note(processId: string, role: string, cells: readonly string[]): Promise<void> {
+    const { connection, now } = this.#options;
+    const note: Note = { role, host: hostname(), pid: process.pid, cells: [...cells], at: now() };
+    await connection.hset(this.#key, processId, JSON.stringify(note));
+  }
+
+  async leave(processId: string): Promise<void> {
+    await this.#options.connection.hdel(this.#key, processId);
+  }
+
+  /** Those that are alive. */
+  async read(): Promise<CellProcess[]> {
+    const { connection, now } = this.#options;
+    const noted = Object.entries(await connection.hgetall(this.#key)).map(([id, json]) => ({
+      id,
+      note: JSON.parse(json) as Note, // as `note` writes it
+    }));
+    const silentMs = ({ at }: Note) => now() - at;
+    const gone = noted.filter(({ note }) => silentMs(note) > forgetMs).map(({ id }) => id);
+    if (gone.length > 0) await connection.hdel(this.#key, ...gone);
+    return noted.flatMap(({ note }) => (silentMs(note) <= aliveMs ? note : []));
+  }
+}
