@@ -245,6 +245,10 @@ describe('the audit log', () => {
       ['POST', '/providers', { id: 'new', type: 'simulator' }],
       ['POST', '/providers/new', { seed: 2 }],
       ['POST', '/providers/new/remove'],
+      ['POST', '/cells', { address: 'redis://127.0.0.1:1' }],
+      ['POST', '/cells/E/drain'],
+      ['POST', '/cells/E/open'],
+      ['POST', '/cells/E/remove'],
       ['POST', '/webhooks/deliveries/evt_0-wh_0/send'],
       ['POST', `/acts/act_${'0'.repeat(32)}/stop`],
     ] as const;

@@ -55,6 +55,8 @@ export class KnownCells {
   /** Cells that drain and have taken a response that continues one of their own, and when that was noted. */
   readonly #used = new Map<string, number>();
   #renewAt = Number.NEGATIVE_INFINITY;
+  /** The cells of the last note of this process. */
+  #lastNoted: string | undefined;
   #isKnown = false;
 
   constructor(options: KnownCellsOptions) {
@@ -99,9 +101,9 @@ export class KnownCells {
     this.#isKnown = true;
   }
 
-  /** Notes the cells again if the last note is old. */
+  /** Notes the cells again if the last note is old, or says something else. */
   async renew(): Promise<void> {
-    if (performance.now() >= this.#renewAt) await this.#note();
+    if (performance.now() >= this.#renewAt || this.#open !== this.#lastNoted) await this.#note();
   }
 
   /** A cell that drains takes a response that continues one of its own: it stays needed for as long as that may be there. */
@@ -171,9 +173,12 @@ export class KnownCells {
     const longestMs = longestLifeMs(settings);
     const gone = sets.filter(({ at }) => now - at > longestMs).map(({ field }) => field);
     const askedForMs = settings.retention.idempotencySeconds * 1_000;
-    this.#noted = sets.filter(({ isOpen, at }) => isOpen && now - at <= askedForMs).map(({ names }) => names);
+    const open = this.#open;
+    const noted = sets.filter(({ isOpen, at }) => isOpen && now - at <= askedForMs);
+    this.#noted = [...noted.map(({ names }) => names), Array.from(open)];
     if (gone.length > 0) await connection.hdel(this.#key, ...gone);
-    await connection.hset(this.#key, this.#open, String(now));
+    await connection.hset(this.#key, open, String(now));
+    this.#lastNoted = open;
     const { one, several } = noteEveryMs;
     this.#renewAt = performance.now() + (cells.names().length === 1 ? one : several);
   }
