@@ -7,8 +7,11 @@ export const keyPrefix = 'sim';
 /** The cells of a service that has three; others have the first of them. Each of two is the home of some tenants. */
 export const cellNames = ['0', 's', 'E'] as const;
 
-/** The keys of the service, where it has so many cells. */
-export function keysOf(cells: number): {
+/** The keys of the service, where it has so many cells. Tenants move when cells come and go. */
+export function keysOf(
+  cells: number,
+  doTenantsMove = false,
+): {
   inCell: (at: number) => CellKeys;
   /** The cells in which responses of a tenant may be. */
   cellsOf: (tenant: TenantName) => number[];
@@ -18,7 +21,9 @@ export function keysOf(cells: number): {
   return {
     inCell: (at) => keys.inCell(names[at] ?? cellNames[0]),
     cellsOf: (tenant) =>
-      mayBeAnywhere.includes(tenant) ? [...names.keys()] : [names.indexOf(keys.home(tenant))],
+      doTenantsMove || mayBeAnywhere.includes(tenant)
+        ? [...names.keys()]
+        : [names.indexOf(keys.home(tenant))],
   };
 }
 

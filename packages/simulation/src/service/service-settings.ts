@@ -1,4 +1,5 @@
 import { loadSettings, type Settings } from '@sluice/config';
+import type { CellChange } from '../story/scenario.ts';
 import {
   cellNames,
   crowdModel,
@@ -19,6 +20,8 @@ export interface ServiceChoices {
   isReplicated: boolean;
   /** How many cells the store has; 1 by default. */
   cells?: number;
+  /** What becomes of the second one: one that is added is not among the addresses. */
+  cellChange?: CellChange | undefined;
   /** Whether it has the tenants and the model of a crowd; false by default. */
   hasCrowd?: boolean | undefined;
 }
@@ -26,18 +29,19 @@ export interface ServiceChoices {
 /** The host of the store of a cell. */
 export const hostOf = (cell: number) => `store-${cell}`;
 
-const addresses = (cells: number) =>
-  Array.from({ length: cells }, (_, at) => `redis://${hostOf(at)}:6379?cell=${cellNames[at]}`).join(' ');
+/** The address of a cell, and those of the first so many. */
+export const addressOf = (at: number) => `redis://${hostOf(at)}:6379?cell=${cellNames[at]}`;
+export const addresses = (cells: number) => Array.from({ length: cells }, (_, at) => addressOf(at)).join(' ');
 
 const known = new Map<string, Settings & { redisUrl: string }>();
 
 /** The settings of every process: locks as short as they may be, so that a seed has many of them. */
 export function serviceSettings(
   role: 'api' | 'worker',
-  { keepsRecords, isReplicated, cells = 1, hasCrowd = false }: ServiceChoices,
+  { keepsRecords, isReplicated, cells = 1, cellChange, hasCrowd = false }: ServiceChoices,
 ): Settings & { redisUrl: string } {
-  const name = `${role} ${keepsRecords} ${isReplicated} ${cells} ${hasCrowd}`;
-  const redisUrl = addresses(cells);
+  const redisUrl = addresses(cellChange === 'add' ? 1 : cells);
+  const name = `${role} ${keepsRecords} ${isReplicated} ${redisUrl} ${hasCrowd}`;
   const before = known.get(name);
   if (before) return before;
   const settings = loadSettings({

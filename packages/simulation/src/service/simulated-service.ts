@@ -1,5 +1,6 @@
 import { SimulatedProcess } from '../world/simulated-process.ts';
 import { SimulatedNetwork } from '../world/simulated-network.ts';
+import type { CellChange } from '../story/scenario.ts';
 import type { World } from '../world/world.ts';
 import { enterWorld } from '../world/replace-builtins.ts';
 import { type Release, thisRelease } from './releases.ts';
@@ -15,6 +16,8 @@ export interface ServiceOptions {
   isReplicated: boolean;
   /** How many cells the store has; 1 by default. */
   cells?: number;
+  /** What becomes of the second one while they run. */
+  cellChange?: CellChange | undefined;
   hasCrowd?: boolean | undefined;
   providersOf: ProvidersOf;
   /** The release of each second api and worker; that of the others by default. */
@@ -49,8 +52,8 @@ export class SimulatedService {
   constructor(world: World, options: ServiceOptions) {
     this.world = world;
     this.#options = options;
-    const { cells = 1 } = options;
-    this.keys = keysOf(cells);
+    const { cells = 1, cellChange } = options;
+    this.keys = keysOf(cells, cellChange !== undefined);
     this.networks = Array.from({ length: cells }, () => new SimulatedNetwork(world));
     const byHost = new Map(this.networks.map((network, at) => [hostOf(at), network]));
     enterWorld(world, (process, host) => {

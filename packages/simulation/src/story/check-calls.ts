@@ -123,7 +123,8 @@ function checkLimits(history: History): string[] {
   return [
     ...exceeded(
       calls.filter(({ tenant }) => tenant === tenants.limited),
-      mostRunning,
+      // A tenant that moves has its limits in both cells for as long as something of it is in the former one.
+      history.scenario.cellChange ? mostRunning + 1 : mostRunning,
       'the limited tenant',
     ),
     ...exceeded(

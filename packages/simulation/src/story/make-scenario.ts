@@ -1,6 +1,7 @@
 import { models, tenants } from '../service/names.ts';
 import { Random } from '../world/random.ts';
-import type { ActPlan, CallEnd, CallerPlan, CallPlan, FaultPlan, Scenario } from './scenario.ts';
+import { holdsAfterMs } from './change-cells.ts';
+import type { ActPlan, CallEnd, CallerPlan, CellChange, CallPlan, FaultPlan, Scenario } from './scenario.ts';
 import { modes } from './scenario.ts';
 
 /** How many ask, over how long, and how many of them meet an upstream that fails. */
@@ -45,7 +46,9 @@ export function makeScenario(seed: number): Scenario {
     makeFault(random.fork(`fault ${at}`), names, callers, family),
   );
   const hasCells = new Random(seed).fork('cells').happens(0.25);
-  return {
+  const change = new Random(seed).fork('cell change');
+  const cellChange = hasCells && change.happens(0.3) ? change.pick<CellChange>(['add', 'drain']) : undefined;
+  const scenario: Scenario = {
     seed,
     apis,
     workers,
@@ -56,6 +59,15 @@ export function makeScenario(seed: number): Scenario {
     callers: withLosses(random.fork('losses'), callers, faults),
     faults: hasCells ? inCells(random.fork('cells'), faults) : faults,
   };
+  return cellChange
+    ? { ...later(scenario, holdsAfterMs[cellChange] - change.between(0, 3_000)), cellChange }
+    : scenario;
+}
+
+/** The same story, begun so much later. */
+function later(scenario: Scenario, byMs: number): Scenario {
+  const move = <Each extends { atMs: number }>(each: Each): Each => ({ ...each, atMs: each.atMs + byMs });
+  return { ...scenario, callers: scenario.callers.map(move), faults: scenario.faults.map(move) };
 }
 
 /** What befalls a store befalls that of one cell. */

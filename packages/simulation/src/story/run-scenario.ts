@@ -2,6 +2,7 @@ import { otherRelease } from '../service/releases.ts';
 import { SimulatedService } from '../service/simulated-service.ts';
 import { randomBytes } from '@sluice/runtime';
 import { World } from '../world/world.ts';
+import { changeCells } from './change-cells.ts';
 import { checkHistory } from './check-history.ts';
 import { Faults } from './inject-faults.ts';
 import { RarePaths } from './rare-paths.ts';
@@ -93,6 +94,7 @@ async function tell(
   const { world } = service;
   world.as(anybody(service), () => randomBytes(poolSize));
   while (!service.isWhole) await world.sleep(lookEveryMs);
+  if (scenario.cellChange) await changeCells(service, scenario.cellChange);
   const faults = new Faults(service, scenario);
   const begunAt = world.elapsedMs;
   callers.push(...scenario.callers.map((plan) => new SimulatedCaller(world, service, plan)));

@@ -13,6 +13,8 @@ export interface Scenario {
   isReplicated?: boolean;
   /** How many cells the store has; 1 by default. */
   cells?: number;
+  /** What an operator does with the second cell when all processes run; nothing by default. */
+  cellChange?: CellChange;
   /** Whether the service has the tenants and the model of a crowd; false by default. */
   hasCrowd?: boolean;
   /** Whether each second api and worker is of a release that writes other records; false by default. */
@@ -20,6 +22,8 @@ export interface Scenario {
   callers: readonly CallerPlan[];
   faults: readonly FaultPlan[];
 }
+
+export type CellChange = 'add' | 'drain';
 
 export const modes = ['synchronous', 'stream', 'background', 'background stream'] as const;
 export type Mode = (typeof modes)[number];

@@ -34,7 +34,11 @@ function* shorterOnes(scenario: Scenario): Generator<Scenario> {
   for (const fewer of without(faults)) yield { ...scenario, faults: fewer };
   for (const fewer of without(callers)) if (fewer.length > 0) yield { ...scenario, callers: fewer };
   if (scenario.keepsRecords) yield { ...scenario, keepsRecords: false };
-  if (scenario.cells !== undefined) yield { ...scenario, cells: 1 };
+  if (scenario.cells !== undefined) {
+    const { cellChange: _, ...unchanged } = scenario;
+    yield { ...unchanged, cells: 1 };
+    if (scenario.cellChange) yield unchanged;
+  }
   if (scenario.hasTwoReleases === true) yield { ...scenario, hasTwoReleases: false };
   // Each release needs its own.
   const least = scenario.hasTwoReleases === true ? 2 : 1;

@@ -11,6 +11,8 @@ export interface StoredCell {
   from: number;
   /** It was added, and not every process can reach it yet. */
   isJoining?: true;
+  /** It was taken away, and processes leave it. A cell of which nothing is stored is not left: the store may have lost that. */
+  isGone?: true;
 }
 
 /** Takes new responses; takes none; was added, and takes some once every process can reach it. */

@@ -84,7 +84,7 @@ export class CellWatch<Cell extends JoinedCell> {
     const snapshot = await stored.read();
     for (const [name, cell] of snapshot.cells) this.#join(name, cell);
     states.take(snapshot.cells);
-    for (const name of this.#joined.keys()) if (!snapshot.cells.has(name)) this.#leave(name);
+    for (const name of snapshot.gone) this.#leave(name);
     this.#snapshot = snapshot;
   }
 

@@ -11,6 +11,8 @@ import { isOpenAt, type StoredCell } from './cell-states.ts';
 export interface StoredCellsSnapshot {
   version: string | undefined;
   cells: ReadonlyMap<string, StoredCell>;
+  /** The names of those that were taken away. */
+  gone: ReadonlySet<string>;
 }
 
 /** How long after it is stored a change begins to hold, in milliseconds: every process has read it by then, also one that missed some reads. */
@@ -44,8 +46,12 @@ export class StoredCells {
   async read(): Promise<StoredCellsSnapshot> {
     const { version, entries } = await this.#entries.read();
     // Written by a process of this service.
-    const cells = new Map([...entries].map(([name, json]) => [name, JSON.parse(json) as StoredCell]));
-    return { version, cells };
+    const all = [...entries].map(([name, json]) => [name, JSON.parse(json) as StoredCell] as const);
+    return {
+      version,
+      cells: new Map(all.filter(([, { isGone }]) => isGone !== true)),
+      gone: new Set(all.filter(([, { isGone }]) => isGone).map(([name]) => name)),
+    };
   }
 
   /**
@@ -122,22 +128,19 @@ export class StoredCells {
       if (isConfigured) throw refused(`is '${name}', which REDIS_URL names: take its address out there`);
       if (!isLost && stored && (stored.isOpen || isOpenAt(stored, now)))
         throw refused(`is '${name}', which takes new responses: drain it first`);
-      return [name, undefined];
+      return [name, { isOpen: false, wasOpen: false, from: now, isGone: true }];
     });
   }
 
   async #change(
-    change: (
-      cells: StoredCellsSnapshot['cells'],
-      now: number,
-    ) => [string, StoredCell | undefined] | undefined,
+    change: (cells: StoredCellsSnapshot['cells'], now: number) => [string, StoredCell] | undefined,
   ): Promise<void> {
     for (let tried = 0; tried < mostTries; tried += 1) {
       const { version, cells } = await this.read();
       const changed = change(cells, await this.#entries.now());
       if (!changed) return;
       const [name, cell] = changed;
-      const entries = new Map([[name, cell ? JSON.stringify(cell) : '']]);
+      const entries = new Map([[name, JSON.stringify(cell)]]);
       if (await this.#entries.change({ from: { version }, entries })) return;
     }
     throw new Error('the stored cells change all the time');

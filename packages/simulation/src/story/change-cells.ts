@@ -1,0 +1,30 @@
+import { parseRedisCells, type EntriesConnection } from '@sluice/runtime';
+import { StoredCells } from '@sluice/wiring';
+import { cellNames } from '../service/names.ts';
+import { addressOf, addresses } from '../service/service-settings.ts';
+import type { SimulatedService } from '../service/simulated-service.ts';
+import type { CellChange } from './scenario.ts';
+
+/** How long after it began a change holds in a service to which nothing happens, in milliseconds. */
+export const holdsAfterMs = { add: 17_000, drain: 10_000 } as const satisfies Record<CellChange, number>;
+
+/** Has the operator of a service add its second cell while it runs, or drain it. */
+export async function changeCells(service: SimulatedService, change: CellChange): Promise<void> {
+  const { networks, keys, world } = service;
+  const [first] = networks;
+  if (!first) throw new Error('There is no store');
+  const ask = (...args: (string | number)[]) => Promise.resolve(first.ask(...args.map(String)));
+  // What of it is used: the operator is asked for nothing by the faults.
+  const connection = {
+    hget: (key: string, field: string) => ask('HGET', key, field),
+    hscan: (key: string, ...more: (string | number)[]) => ask('HSCAN', key, ...more),
+    eval: (script: string, ...more: (string | number)[]) => ask('EVAL', script, ...more),
+    time: () => ask('TIME'),
+  } as unknown as EntriesConnection;
+  const stored = new StoredCells({ connection, keyPrefix: keys.inCell(0).prefix });
+  const second = { name: cellNames[1], url: addressOf(1), isDraining: false };
+  const configured = parseRedisCells(addresses(change === 'add' ? 1 : 2));
+  if (change === 'add') await stored.add(second, configured);
+  else await stored.setOpen(second.name, false, configured);
+  world.note('operator', `${change}s the cell ${second.name}`);
+}
