@@ -66,6 +66,11 @@ const pages = [
   }),
   createRoute({
     getParentRoute: parent,
+    path: '/cells',
+    component: lazyPage(async () => (await import('./pages/cells/cells-page.tsx')).CellsPage),
+  }),
+  createRoute({
+    getParentRoute: parent,
     path: '/playground',
     component: lazyPage(async () => (await import('./pages/playground/playground-page.tsx')).PlaygroundPage),
   }),

@@ -119,6 +119,11 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
       () => '/webhooks',
       (page) => page.getByRole('table', { name: 'Deliveries' }).getByRole('row').nth(1).waitFor(),
     ],
+    [
+      'cells',
+      () => '/cells',
+      (page) => page.getByRole('table', { name: 'Cells' }).getByRole('row').nth(1).waitFor(),
+    ],
     ['keys', () => '/keys', (page) => button(page, 'Create a key').waitFor()],
     ['playground', () => '/playground', (page) => button(page, 'Send').waitFor()],
     ['audit', () => '/audit', (page) => page.getByRole('heading', { name: 'Audit' }).waitFor()],
@@ -386,6 +391,24 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     // The change that was refused.
     expect(complaints).toEqual([
       expect.stringMatching(/^400 for .*\/tenants\/limited\/limits$/),
+      expect.stringContaining('status of 400'),
+    ]);
+  });
+
+  it('says at the field why a cell cannot be added', async () => {
+    const { page, complaints } = await open('/cells');
+    await button(page, 'Add a cell').click();
+    await unlock(page);
+    const dialog = page.getByRole('dialog', { name: 'Add a cell' });
+    await dialog.getByLabel('Address').fill('redis://:a-password@127.0.0.1:6379?cell=0');
+    await button(page, 'Add the cell').click();
+    await dialog.getByText(/names the cell '0', which there is/).waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await takePicture(page, 'console-cell-refused');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    expect(complaints).toEqual([
+      expect.stringMatching(/^400 for .*\/cells$/),
       expect.stringContaining('status of 400'),
     ]);
   });

@@ -3,6 +3,7 @@ import {
   IconBuilding,
   IconChartBar,
   IconCube,
+  IconDatabase,
   IconExternalLink,
   IconHistory,
   IconKey,
@@ -25,6 +26,7 @@ const groups = [
     { to: '/usage', word: 'Usage', icon: IconChartBar },
     { to: '/keys', word: 'Keys', icon: IconKey },
     { to: '/webhooks', word: 'Webhooks', icon: IconWebhook },
+    { to: '/cells', word: 'Cells', icon: IconDatabase },
   ],
   [
     { to: '/playground', word: 'Playground', icon: IconPlayerPlay },

@@ -10,6 +10,7 @@ const shortcuts = [
   ['g u', 'Usage'],
   ['g k', 'Keys'],
   ['g w', 'Webhooks'],
+  ['g c', 'Cells'],
   ['g p', 'Playground'],
   ['g a', 'Audit'],
   ['/', 'Search this page'],

@@ -11,6 +11,7 @@ const places = {
   u: '/usage',
   k: '/keys',
   w: '/webhooks',
+  c: '/cells',
   p: '/playground',
   a: '/audit',
 } as const;
