@@ -14,6 +14,7 @@ import { KeyActs } from './keys/key-acts.ts';
 import { StoredKeyChanges } from './keys/stored-key-changes.ts';
 import { ModelActs, type ModelActsOptions } from './models/model-acts.ts';
 import { ProviderActs, type ProviderActsOptions } from './models/provider-acts.ts';
+import { JoinedPauses } from './queues/joined-pauses.ts';
 import { keptPauses } from './queues/kept-pauses.ts';
 import { OperatorQueues, type OperatorQueuesOptions } from './queues/operator-queues.ts';
 import {
@@ -91,6 +92,10 @@ export function makeOperator(options: OperatorOptions): Operator {
   const pauses = new PartsOfCells(options.cells, ({ keyPrefix: ofCell, clients: { commands }, queue }) =>
     keptPauses({ ...options, connection: commands, keyPrefix: ofCell, queue, audit }),
   );
+  const joinedPauses = new PartsOfCells(
+    options.cells,
+    ({ queue: own }) => new JoinedPauses({ all: options.queue, own, logger }),
+  );
   const reports = serviceReports(options);
   const queues = new OperatorQueues({ ...options, audit, acts });
   return {
@@ -107,24 +112,11 @@ export function makeOperator(options: OperatorOptions): Operator {
     index,
     start: () => {
       pauses.start();
-      options.cells.follow({ join: () => pauseEverywhere(options), leave: () => undefined });
+      joinedPauses.start();
     },
     async stop() {
       reports.overview.stop();
-      await Promise.all([acts.stop(), index.stop(), pauses.stop()]);
+      await Promise.all([acts.stop(), index.stop(), pauses.stop(), joinedPauses.stop()]);
     },
   };
-}
-
-/** A cell that was added knows nothing of what operators have paused. */
-function pauseEverywhere({
-  queue,
-  cells,
-  logger,
-}: Pick<OperatorOptions, 'queue' | 'cells' | 'logger'>): void {
-  if (cells.all.length === 1) return;
-  const pause = async () => {
-    for (const name of await queue.pausedNames()) await queue.pause(name);
-  };
-  pause().catch((error: unknown) => logger.warn({ err: error }, 'paused queues not paused in every cell'));
 }

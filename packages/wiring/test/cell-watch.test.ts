@@ -62,7 +62,10 @@ function serviceOf(name: string) {
     return { cells, states, known, watch, reaches, left, names: () => cells.all.map((cell) => cell.name) };
   }
   const { known, states } = startProcess(undefined);
-  const changes = new CellChanges({ stored, known, configured, now, logger });
+  const changes = new CellChanges({
+    ...{ stored, known, configured, now, logger },
+    follow: () => Promise.resolve(),
+  });
   const add = (cell: string) =>
     stored.add({ name: cell, url: `redis://b?cell=${cell}`, isDraining: false }, configured);
   return { clock, stored, changes, add, startProcess, states };

@@ -7,8 +7,8 @@ export const cellRowSchema = z.object({
   address: z.string().nullable(),
   /** Whether REDIS_URL names it, or an operator has added it while the service ran. */
   origin: z.enum(['settings', 'stored']).nullable(),
-  /** `joining`: added, and not every process can reach it yet. `away`: its Redis does not answer. `unknown`: it was there, and has no address. */
-  state: z.enum(['open', 'draining', 'joining', 'away', 'unknown']),
+  /** `joining`: added, and not every process can reach it yet. `opening`: takes new responses in some seconds. `away`: its Redis does not answer. `unknown`: it was there, and has no address. */
+  state: z.enum(['open', 'opening', 'draining', 'joining', 'away', 'unknown']),
   /** Responses without an end, and those of them that wait; null where nobody can tell. */
   open: z.int().min(0).nullable(),
   waiting: z.int().min(0).nullable(),

@@ -13,7 +13,7 @@ export interface ShownCell {
 /** What is known of the cells of a service. */
 export interface CellsInEffect {
   cells: { all: readonly ShownCell[] };
-  states: { of: (cell: string) => 'open' | 'draining' | 'joining' };
+  states: { of: (cell: string) => 'open' | 'opening' | 'draining' | 'joining' };
   /** The cells in which responses may be. */
   known: { read: () => Promise<readonly { name: string; goneAt: number }[]> };
   /** Those that operators have added or changed. */

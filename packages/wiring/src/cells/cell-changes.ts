@@ -21,6 +21,8 @@ export interface CellChangesOptions {
   configured: readonly RedisCell[];
   /** The clock of the first cell, in milliseconds. */
   now: () => number;
+  /** Has this process follow the change at once. */
+  follow: () => Promise<void>;
   logger: Logger;
 }
 
@@ -42,30 +44,35 @@ export class CellChanges {
     const cell = await stored.check(address, configured);
     await this.#mustAnswer(cell);
     await stored.add(cell, configured);
+    await this.#follow();
     return cell.name;
   }
 
   /** Has a cell take no new responses, but for those that continue one of its own. */
-  drain(name: string): Promise<void> {
-    return this.#options.stored.setOpen(name, false, this.#options.configured);
+  async drain(name: string): Promise<void> {
+    await this.#options.stored.setOpen(name, false, this.#options.configured);
+    await this.#follow();
   }
 
   /** Has a cell that drains take new responses again. */
-  open(name: string): Promise<void> {
-    return this.#options.stored.setOpen(name, true, this.#options.configured);
+  async open(name: string): Promise<void> {
+    await this.#options.stored.setOpen(name, true, this.#options.configured);
+    await this.#follow();
   }
 
   /** Takes a cell away that was added and drained, once no response can live there. */
   async remove(name: string): Promise<void> {
     const { stored, known, configured, now } = this.#options;
+    await stored.mustBeRemovable(name, configured);
     const noted = (await known.read()).find((each) => each.name === name);
     if (noted && noted.goneAt > now()) {
       const until = new Date(noted.goneAt).toISOString();
       const message = `is '${name}', where responses may live until ${until}; when they are lost, 'sluice cells forget ${name}' says so`;
-      throw new StoredRefusal('in_use', [{ path: ['name'], message }]);
+      throw new StoredRefusal('in_use', [{ path: ['cell'], message }]);
     }
     await stored.remove(name, configured);
     await known.forget(name);
+    await this.#follow();
   }
 
   /**
@@ -78,7 +85,7 @@ export class CellChanges {
     const isStored = (await stored.read()).cells.get(name)?.url !== undefined;
     if (configured.some((each) => each.name === name))
       throw new StoredRefusal('invalid', [
-        { path: ['name'], message: `is '${name}', which REDIS_URL names: take its address out first` },
+        { path: ['cell'], message: `is '${name}', which REDIS_URL names: take its address out first` },
       ]);
     if (isStored) {
       await stored.remove(name, configured, { isLost: true });
@@ -88,10 +95,15 @@ export class CellChanges {
     if (!(await known.forget(name)) && !isStored)
       throw new StoredRefusal('unknown', [
         {
-          path: ['name'],
+          path: ['cell'],
           message: `is '${name}', and there is no such cell: 'sluice cells' shows those that are`,
         },
       ]);
+  }
+
+  /** The change is made: a process that cannot follow it now does so soon. */
+  async #follow(): Promise<void> {
+    await this.#options.follow().catch(() => undefined);
   }
 
   async #mustAnswer({ url }: RedisCell): Promise<void> {

@@ -15,8 +15,10 @@ export interface StoredCell {
   isGone?: true;
 }
 
-/** Takes new responses; takes none; was added, and takes some once every process can reach it. */
-export type CellState = 'open' | 'draining' | 'joining';
+/**
+ * Takes new responses; will take some in a moment; takes none; was added, and takes some once every process can reach it.
+ */
+export type CellState = 'open' | 'opening' | 'draining' | 'joining';
 
 /**
  * Which cells take new responses. The addresses say it at the start, and an operator while the service runs: such a change is stored with the time at
@@ -63,7 +65,9 @@ export class CellStates {
 
   of(name: string): CellState {
     if (this.open.includes(name)) return 'open';
-    return this.#stored.get(name)?.isJoining ? 'joining' : 'draining';
+    const stored = this.#stored.get(name);
+    if (stored?.isJoining) return 'joining';
+    return stored?.isOpen ? 'opening' : 'draining';
   }
 
   #openAt(now: number): { cells: readonly string[]; until: number } {

@@ -69,25 +69,26 @@ export function cellTopology<Cell extends TopologyCell>({
   });
   const storedCells = new StoredCells(inFirst);
   const cellProcesses = new CellProcesses({ ...inFirst, now });
-  return {
+  const cellWatch = new CellWatch<Cell>({
+    ...joining,
     cells,
     states,
+    stored: storedCells,
     known,
-    storedCells,
-    cellChanges: new CellChanges({ stored: storedCells, known, configured: found, now, logger }),
-    cellProcesses,
-    cellCounts: new StoredCellCounts({ ...inFirst, settings, logger }),
-    cellWatch: new CellWatch<Cell>({
-      ...joining,
-      cells,
-      states,
-      stored: storedCells,
-      known,
-      processes: cellProcesses,
-      now,
-      logger,
-    }),
-  };
+    processes: cellProcesses,
+    now,
+    logger,
+  });
+  const cellChanges = new CellChanges({
+    stored: storedCells,
+    known,
+    configured: found,
+    now,
+    follow: () => cellWatch.look(),
+    logger,
+  });
+  const cellCounts = new StoredCellCounts({ ...inFirst, settings, logger });
+  return { cells, states, known, storedCells, cellChanges, cellProcesses, cellCounts, cellWatch };
 }
 
 /** The same, as the stores of all cells see it. */

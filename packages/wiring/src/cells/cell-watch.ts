@@ -53,6 +53,7 @@ export class CellWatch<Cell extends JoinedCell> {
   readonly #joined = new Map<string, { cell: Cell; isReached: boolean; reached: Promise<void> }>();
   readonly #leaving = new Set<Promise<void>>();
   #snapshot: StoredCellsSnapshot | undefined;
+  #following: Promise<void> = Promise.resolve();
   readonly #looks: RegularLook;
 
   constructor(options: CellWatchOptions<Cell>) {
@@ -75,8 +76,14 @@ export class CellWatch<Cell extends JoinedCell> {
     this.#looks.start();
   }
 
-  /** Reads what is stored, and puts it into effect. */
-  async look(): Promise<void> {
+  /** Reads what is stored, and puts it into effect. One at a time: an older reading must not be applied behind a newer one. */
+  look(): Promise<void> {
+    const follow = () => this.#follow();
+    this.#following = this.#following.then(follow, follow);
+    return this.#following;
+  }
+
+  async #follow(): Promise<void> {
     const { stored, states } = this.#options;
     const version = await stored.version();
     // A store that was emptied tells nothing.

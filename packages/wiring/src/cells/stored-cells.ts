@@ -100,7 +100,7 @@ export class StoredCells {
       const stored = cells.get(name);
       if (!found && !stored) throw unknown(name);
       if (stored?.isJoining)
-        throw refused(
+        throw refusedName(
           `is '${name}', which joins: it opens once every process can reach it, and 'remove' takes it away`,
         );
       const before = stored ?? { isOpen: !found?.isDraining, wasOpen: !found?.isDraining, from: 0 };
@@ -109,7 +109,7 @@ export class StoredCells {
       for (const [each, { isOpen: itself }] of cells) others.set(each, itself);
       others.delete(name);
       if (!isOpen && ![...others.values()].some(Boolean))
-        throw refused(`is '${name}', the only cell that takes new responses`);
+        throw refusedName(`is '${name}', the only cell that takes new responses`);
       return [name, { ...before, isOpen, wasOpen: isOpenAt(before, now), from: now + settleMs }];
     });
   }
@@ -122,14 +122,22 @@ export class StoredCells {
    */
   async remove(name: string, configured: readonly RedisCell[], { isLost = false } = {}): Promise<void> {
     await this.#change((cells, now) => {
-      const stored = cells.get(name);
-      const isConfigured = configured.some((each) => each.name === name);
-      if (!stored && !isConfigured) throw unknown(name);
-      if (isConfigured) throw refused(`is '${name}', which REDIS_URL names: take its address out there`);
-      if (!isLost && stored && (stored.isOpen || isOpenAt(stored, now)))
-        throw refused(`is '${name}', which takes new responses: drain it first`);
+      const problem = removalProblem(name, { cells, now, configured, isLost });
+      if (problem) throw problem;
       return [name, { isOpen: false, wasOpen: false, from: now, isGone: true }];
     });
+  }
+
+  /** @throws {StoredRefusal} when `remove` would. */
+  async mustBeRemovable(name: string, configured: readonly RedisCell[]): Promise<void> {
+    const { cells } = await this.read();
+    const problem = removalProblem(name, {
+      cells,
+      now: await this.#entries.now(),
+      configured,
+      isLost: false,
+    });
+    if (problem) throw problem;
   }
 
   async #change(
@@ -145,6 +153,28 @@ export class StoredCells {
     }
     throw new Error('the stored cells change all the time');
   }
+}
+
+function removalProblem(
+  name: string,
+  {
+    cells,
+    now,
+    configured,
+    isLost,
+  }: Pick<StoredCellsSnapshot, 'cells'> & {
+    now: number;
+    configured: readonly RedisCell[];
+    isLost: boolean;
+  },
+): StoredRefusal | undefined {
+  const stored = cells.get(name);
+  if (configured.some((each) => each.name === name))
+    return refusedName(`is '${name}', which REDIS_URL names: take its address out there`);
+  if (!stored) return unknown(name);
+  if (!isLost && (stored.isOpen || isOpenAt(stored, now)))
+    return refusedName(`is '${name}', which takes new responses: drain it first`);
+  return undefined;
 }
 
 function readAddress(address: string, known: ReadonlySet<string>): RedisCell {
@@ -172,8 +202,12 @@ function refused(message: string): StoredRefusal {
   return new StoredRefusal('invalid', [{ path: ['address'], message }]);
 }
 
+function refusedName(message: string): StoredRefusal {
+  return new StoredRefusal('invalid', [{ path: ['cell'], message }]);
+}
+
 function unknown(name: string): StoredRefusal {
   return new StoredRefusal('unknown', [
-    { path: ['name'], message: `is '${name}', and there is no such cell` },
+    { path: ['cell'], message: `is '${name}', and there is no such cell` },
   ]);
 }

@@ -4,6 +4,7 @@ import type { Tone } from '../../components/tone-badge.tsx';
 export const states: Record<CellRow['state'], [tone: Tone, word: string, meaning: string]> = {
   open: ['good', 'Open', 'It takes new responses'],
   draining: ['warn', 'Draining', 'It takes no new responses, but for those that continue one of its own'],
+  opening: ['info', 'Opening', 'It takes new responses in some seconds'],
   joining: ['info', 'Joining', 'It takes new responses ten seconds after every process has reached it'],
   away: ['bad', 'Away', 'Its Redis does not answer'],
   unknown: ['bad', 'No address', 'Responses may be there, and nothing says where it is'],
@@ -27,7 +28,7 @@ export function actsOf(row: CellRow, rows: readonly CellRow[]): readonly CellAct
 
 /** Whether new responses go there, when it answers. One that is away drains if it has a time at which it may go. */
 function isTaking({ state, may_go_at: mayGoAt }: CellRow): boolean {
-  return state === 'open' || (state === 'away' && mayGoAt === null);
+  return state === 'open' || state === 'opening' || (state === 'away' && mayGoAt === null);
 }
 
 export interface CellNote {

@@ -11,7 +11,12 @@ export interface Problem {
   /** `bad`: callers feel it. `warn`: they may soon. */
   tone: 'bad' | 'warn';
   text: string;
-  look: { word: string; to: '/' | '/queues' | '/responses' | '/tenants'; search?: UrlSearch; hash?: string };
+  look: {
+    word: string;
+    to: '/' | '/cells' | '/queues' | '/responses' | '/tenants';
+    search?: UrlSearch;
+    hash?: string;
+  };
 }
 
 /** A longer wait is worth a look, and callers feel a much longer one, in milliseconds. */
@@ -63,7 +68,7 @@ function cellProblems({ redis: { cells_away: away = [] } }: Overview): Problem[]
   if (away.length === 0) return [];
   const cells = away.length === 1 ? `cell ${away[0]}` : `cells ${away.join(', ')}`;
   const text = `Redis does not answer in ${cells}, so tenants there are refused.`;
-  return [{ key: 'cells', tone: 'bad', text, look: lookAtRedis }];
+  return [{ key: 'cells', tone: 'bad', text, look: { word: 'See the cells', to: '/cells' } }];
 }
 
 function redisProblems({ redis }: Overview): Problem[] {

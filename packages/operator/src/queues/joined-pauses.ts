@@ -1,0 +1,34 @@
+import type { ResponseQueues } from '@sluice/queue';
+import { type Logger, untilRedisTakes } from '@sluice/runtime';
+
+export interface JoinedPausesOptions {
+  /** The queues of all cells, and those of the cell that may have been added. */
+  all: Pick<ResponseQueues, 'pausedNames'>;
+  own: Pick<ResponseQueues, 'pause'>;
+  logger: Logger;
+}
+
+/** Pauses the queues of a cell that are paused in another one, once its Redis is there: a cell that was added knows nothing of them. */
+export class JoinedPauses {
+  readonly #options: JoinedPausesOptions;
+  readonly #stopping = new AbortController();
+
+  constructor(options: JoinedPausesOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { all, own, logger } = this.#options;
+    const pause = async () => {
+      for (const name of await all.pausedNames()) await own.pause(name);
+    };
+    const { signal } = this.#stopping;
+    untilRedisTakes(pause, signal).catch((error: unknown) => {
+      if (!signal.aborted) logger.warn({ err: error }, 'paused queues not paused in every cell');
+    });
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+}
