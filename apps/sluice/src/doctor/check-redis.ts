@@ -13,7 +13,9 @@ import {
   type RedisFacts,
   redisProblems,
   requireRedis,
+  waitForRedis,
 } from '@sluice/runtime';
+import { StoredCells } from '@sluice/wiring';
 import { bad, type Finding, good, warn } from './finding.ts';
 
 type Redis = ReturnType<typeof commandClient>;
@@ -22,6 +24,9 @@ type Redis = ReturnType<typeof commandClient>;
 const pings = 20;
 /** A response makes some six round trips, so more than this is felt, in milliseconds. */
 const slowPingMs = 5;
+/** How long the first cell has to tell which were added, in milliseconds. */
+const addedWithinMs = 2_000;
+
 /** The share of its memory at which Redis is nearly full: it refuses writes when it is. */
 const nearlyFull = 0.8;
 
@@ -40,7 +45,8 @@ export async function checkRedis({
       ),
     ];
   }
-  const cells = parseRedisCells(redisUrl);
+  const configured = parseRedisCells(redisUrl);
+  const cells = [...configured, ...(await addedCells(configured, keyPrefix))];
   const found = await Promise.all(cells.map((cell) => checkCell(cell, { durability, keyPrefix })));
   if (cells.length === 1) return found.flatMap(({ findings }) => findings);
   return [
@@ -49,6 +55,24 @@ export async function checkRedis({
     ),
     spread(cells, found),
   ];
+}
+
+/** The cells that were added while the service ran; none while the first one does not answer. */
+async function addedCells([first]: readonly RedisCell[], keyPrefix: string): Promise<RedisCell[]> {
+  if (!first) return [];
+  const connection = commandClient(first.url, { logger: createLogger({ name: 'doctor', level: 'silent' }) });
+  try {
+    await waitForRedis(connection, AbortSignal.timeout(addedWithinMs));
+    const { prefix } = redisKeys(keyPrefix).inCell(first.name);
+    const { cells } = await new StoredCells({ connection, keyPrefix: prefix }).read();
+    return [...cells].flatMap(([name, { url, isOpen }]) =>
+      url === undefined ? [] : [{ name, url, isDraining: !isOpen }],
+    );
+  } catch {
+    return [];
+  } finally {
+    await closeRedis(connection);
+  }
 }
 
 /** Whether the cells are at servers of their own. */

@@ -16,19 +16,22 @@ const uiBasePath = dirname(createRequire(import.meta.url).resolve('@bull-board/u
 export async function registerQueues(app: FastifyInstance, queue: ResponseQueues): Promise<void> {
   const adapter = new FastifyAdapter();
   adapter.setBasePath(queuesPath);
-  createBullBoard({
-    queues: queue.forDashboard().map(
-      (each) =>
-        new BullMQAdapter(each, {
-          readOnlyMode: true,
-          allowRetries: false,
-          ...namesOf(each),
-        }),
-    ),
+  const board = createBullBoard({
+    queues: [],
     serverAdapter: adapter,
     options: { uiBasePath, uiConfig: { boardTitle: 'Sluice queues', hideRedisDetails: true } },
   });
+  let shown: readonly DashboardQueue[] = [];
   await app.register(async (scope) => {
+    // Models and cells come and go.
+    scope.addHook('onRequest', (_request, _reply, done) => {
+      const queues = queue.forDashboard();
+      if (queues.length !== shown.length || queues.some((each, at) => each !== shown[at])) {
+        shown = queues;
+        board.replaceQueues(queues.map(adapterOf));
+      }
+      done();
+    });
     scope.addHook('onSend', (_request, reply, payload, done) => {
       const isPage =
         typeof payload === 'string' && String(reply.getHeader('content-type')).startsWith('text/html');
@@ -36,6 +39,10 @@ export async function registerQueues(app: FastifyInstance, queue: ResponseQueues
     });
     await scope.register(adapter.registerPlugin(), { prefix: queuesPath });
   });
+}
+
+function adapterOf(queue: DashboardQueue): BullMQAdapter {
+  return new BullMQAdapter(queue, { readOnlyMode: true, allowRetries: false, ...namesOf(queue) });
 }
 
 /** How a queue is shown. Those of further cells have another prefix, because bull-board tells queues apart by their names. */
