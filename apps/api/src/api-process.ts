@@ -177,6 +177,8 @@ export class ApiProcess {
     }, drainTimeoutMs * lingerShare);
     await closing;
     clearTimeout(cut);
+    // No cell joins a process that stops.
+    await parts.cellWatch.stop();
     await acts;
     await batches;
     await parts.watch?.stop();

@@ -252,6 +252,8 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   );
   await clock.start();
   await store.start();
+  await parts.cellWatch.start(new AbortController().signal);
+  await parts.cellCounts.start();
   await sealing.start();
   const keys = store.keys.inCell(defaultCell);
   const app = buildApp({

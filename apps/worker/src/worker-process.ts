@@ -224,6 +224,8 @@ export class WorkerProcess {
     const graceMs = this.#options.settings.drainTimeoutMs * abortShare;
     const abort = setTimeout(() => this.#interruptAll(), graceMs);
     await this.#cells.quiet();
+    // No cell joins a process that stops.
+    await this.#wired.cellWatch.stop();
     await this.#cells.stop();
     clearTimeout(abort);
     await Promise.all([rescueStopped, changesStopped]);

@@ -75,7 +75,7 @@ describe('the index of a journal whose responses failed very often', () => {
   it('is read at a small heap, with what began and ended each of them', async () => {
     await writeJournal(300, 16);
     startIndex(48);
-    const { answer, state } = await eventually(loaded, { timeoutMs: 60_000 });
+    const { answer, state } = await eventually(loaded, { timeoutMs: 150_000 });
     expect(deaths).toEqual([]);
     expect(state).not.toHaveProperty('is_reduced');
     expect(answer.total).toBeGreaterThan(50);

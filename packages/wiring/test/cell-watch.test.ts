@@ -2,7 +2,7 @@ import { loadSettings, StoredRefusal } from '@sluice/config';
 import { LiveCells } from '@sluice/response-store';
 import { createLogger, parseRedisCells } from '@sluice/runtime';
 import { eventually, latch, testRedis, type TestRedis } from '@sluice/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { CellChanges } from '../src/cells/cell-changes.ts';
 import { CellProcesses } from '../src/cells/cell-processes.ts';
 import { CellStates } from '../src/cells/cell-states.ts';
@@ -130,6 +130,32 @@ describe('a cell that is added while a service runs', () => {
     await one.watch.look();
     expect(one.names()).toEqual(['0', 'E', 's']);
   });
+});
+
+it('what no process of this release has stored keeps none from its start', async () => {
+  const { startProcess, add } = serviceOf('strange');
+  await add('E');
+  const strange = {
+    a: 'not JSON',
+    b: 'null',
+    c: '{"url":"redis://b?cell=E","isOpen":true,"from":0}',
+    d: '{"isOpen":1}',
+  };
+  await redis.client.hset(`${redis.prefix}:strange:stored-cells`, strange);
+  const one = startProcess();
+  one.reaches.open();
+  await one.watch.start(signal);
+  expect(one.names()).toEqual(['0', 'E']);
+});
+
+it('a process that stood still does not count as current before it has looked again', async () => {
+  const one = serviceOf('stood still').startProcess();
+  expect(one.watch.isCurrent).toBe(false);
+  await one.watch.start(signal);
+  expect(one.watch.isCurrent).toBe(true);
+  const stoodStill = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 60_000);
+  expect(one.watch.isCurrent).toBe(false);
+  stoodStill.mockRestore();
 });
 
 describe('a change of the cells', () => {

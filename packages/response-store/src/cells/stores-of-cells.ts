@@ -1,4 +1,4 @@
-import { newResponseId } from '@sluice/contract';
+import { newResponseId, ServiceError } from '@sluice/contract';
 import type { AttemptStore } from '../attempt-store.ts';
 import type { CallerStore } from '../caller-store.ts';
 import { listStored } from '../reading/list-stored.ts';
@@ -29,9 +29,9 @@ export type ByCell<Store> = ReadonlyMap<Cell, Store>;
 export function responseStores(
   keyPrefix: string,
   stores: ByCell<ResponseStore>,
-  cells?: Pick<CellsInUse, 'open'>,
+  cells?: Pick<CellsInUse, 'open' | 'isCurrent'>,
 ): ResponseStores {
-  const { all, of, inCell } = finder(stores);
+  const { all, of, inCell } = finder(stores, cells?.isCurrent);
   const names = () => [...stores.keys()];
   const keys: RedisKeys = redisKeys(keyPrefix, names, cells ? () => cells.open : names);
   const united: ResponseStores = {
@@ -64,7 +64,7 @@ export function callerStores(
   stores: ByCell<CallerStore>,
   cells: CellsInUse,
 ): CallerStores {
-  const { all, of, inCell } = finder(stores);
+  const { all, of, inCell } = finder(stores, cells.isCurrent);
   const common = responseStores(keyPrefix, stores, cells);
   const tenantCells = new TenantCells(cells);
   return {
@@ -151,7 +151,11 @@ interface Finder<Store> {
   inCell: (cell: Cell) => Store;
 }
 
-function finder<Store>(stores: ByCell<Store>): Finder<Store> {
+/**
+ * A response of a cell that is not known is asked for in the first one, which does not have it, unless the cell may have come a moment ago: nobody says
+ * then that a response is not there.
+ */
+function finder<Store>(stores: ByCell<Store>, isCurrent = () => true): Finder<Store> {
   const first = () => {
     for (const store of stores.values()) return store;
     throw new RangeError('There is no cell');
@@ -161,7 +165,12 @@ function finder<Store>(stores: ByCell<Store>): Finder<Store> {
     all: () => [...stores.values()],
     first,
     inCell,
-    of: (responseId) => inCell(cellOf(responseId)),
+    of: (responseId) => {
+      const store = stores.get(cellOf(responseId));
+      if (store) return store;
+      if (!isCurrent()) throw new ServiceError('server_is_overloaded');
+      return first();
+    },
   };
 }
 

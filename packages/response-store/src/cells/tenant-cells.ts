@@ -25,6 +25,8 @@ export interface CellsInUse {
   open: readonly Cell[];
   /** The sets of cells that took new responses before, as long as what they took may be asked for. */
   former: () => readonly (readonly Cell[])[];
+  /** Whether a cell that is not among these may have come since. */
+  isCurrent: () => boolean;
   /** Whether those are known, and the numbers of cells of tenants: they are read from the first cell. */
   areFormerKnown: () => boolean;
   cellCounts: CellCountNotes;
@@ -37,16 +39,18 @@ const asideMs = 1_000;
 
 type Limits = Readonly<GivenLimits>;
 
+type TenantCellsInUse = Omit<CellsInUse, 'onUse' | 'isCurrent'>;
+
 /** The cells of tenants: the first that a tenant prefers, as many as its limits say. */
 export class TenantCells {
-  readonly #cells: Omit<CellsInUse, 'onUse'>;
+  readonly #cells: TenantCellsInUse;
   readonly #now: () => number;
   /** Where the last response of a tenant of several cells went. */
   readonly #turns = new Map<string, number>();
   /** Until when nothing is to be had from a cell, or by a tenant there. */
   readonly #aside = new Map<string, number>();
 
-  constructor(cells: Omit<CellsInUse, 'onUse'>, now = () => performance.now()) {
+  constructor(cells: TenantCellsInUse, now = () => performance.now()) {
     this.#cells = cells;
     this.#now = now;
   }

@@ -24,7 +24,7 @@ export interface CellTopology<Cell extends { name: string }> {
   /** How many cells tenants were divided among. */
   cellCounts: StoredCellCounts;
   /** Follows the changes. */
-  cellWatch: Pick<CellWatch<Cell>, 'start' | 'look' | 'stop'>;
+  cellWatch: Pick<CellWatch<Cell>, 'start' | 'look' | 'stop' | 'isCurrent'>;
 }
 
 interface TopologyOptions<Cell extends TopologyCell>
@@ -92,13 +92,19 @@ export function cellTopology<Cell extends TopologyCell>({
 }
 
 /** The same, as the stores of all cells see it. */
-export function cellsInUse({ states, known, cellCounts }: CellTopology<{ name: string }>): CellsInUse {
+export function cellsInUse({
+  states,
+  known,
+  cellCounts,
+  cellWatch,
+}: CellTopology<{ name: string }>): CellsInUse {
   return {
     get open() {
       return states.open;
     },
     former: () => known.former,
-    areFormerKnown: () => known.isKnown && cellCounts.isKnown,
+    isCurrent: () => cellWatch.isCurrent,
+    areFormerKnown: () => known.isKnown && cellCounts.isKnown && cellWatch.isCurrent,
     cellCounts,
     onUse: (cell) => known.use(cell),
   };

@@ -5,10 +5,13 @@ import { loggedError, type Logger, throttledWarning, untilRedisTakes } from '@sl
 import type { CellProcesses } from './cell-processes.ts';
 import type { CellStates, StoredCell } from './cell-states.ts';
 import type { KnownCells } from './known-cells.ts';
-import type { StoredCells, StoredCellsSnapshot } from './stored-cells.ts';
+import { settleMs, type StoredCells, type StoredCellsSnapshot } from './stored-cells.ts';
 
 /** How often the stored cells are looked at, in milliseconds. */
 const lookEveryMs = 2_000;
+
+/** How long what a process knows counts as current after a look, in milliseconds: less than a change takes to hold. */
+const currentForMs = settleMs - lookEveryMs;
 
 /** How long a start waits for a cell that was added, in milliseconds. */
 const soonMs = 2_000;
@@ -54,12 +57,15 @@ export class CellWatch<Cell extends JoinedCell> {
   readonly #leaving = new Set<Promise<void>>();
   #snapshot: StoredCellsSnapshot | undefined;
   #following: Promise<void> = Promise.resolve();
+  /** When the last look was over, in milliseconds of `performance.now`, and whether one is under way that began in time. */
+  #triedAt = Number.NEGATIVE_INFINITY;
+  #isWaiting = false;
   readonly #looks: RegularLook;
 
   constructor(options: CellWatchOptions<Cell>) {
     this.#options = options;
     const { warn } = throttledWarning(options.logger, 'cells not followed, those known stay');
-    this.#looks = new RegularLook(() => this.#look().catch(warn), lookEveryMs);
+    this.#looks = new RegularLook(() => this.#lookRegularly().catch(warn), lookEveryMs);
   }
 
   /**
@@ -74,6 +80,17 @@ export class CellWatch<Cell extends JoinedCell> {
     await startedWithin(soonMs, reached, () => undefined);
     await this.#options.known.start(signal);
     this.#looks.start();
+    await this.#looks.look();
+  }
+
+  /**
+   * Whether this process has tried a moment ago to hear of changes. One that stood still may have missed some that hold by now. One that the first cell
+   * does not answer goes on with what it knows.
+   */
+  get isCurrent(): boolean {
+    // A process that runs for a moment has looked when it began.
+    if (this.#options.role === undefined) return true;
+    return this.#isWaiting || performance.now() - this.#triedAt < currentForMs;
   }
 
   /** Reads what is stored, and puts it into effect. One at a time: an older reading must not be applied behind a newer one. */
@@ -102,6 +119,16 @@ export class CellWatch<Cell extends JoinedCell> {
     await this.#looks.stop();
     await Promise.all(this.#leaving);
     if (role !== undefined) await processes.leave(this.#processId).catch(() => undefined);
+  }
+
+  async #lookRegularly(): Promise<void> {
+    this.#isWaiting = this.isCurrent;
+    try {
+      await this.#look();
+    } finally {
+      this.#isWaiting = false;
+      this.#triedAt = performance.now();
+    }
   }
 
   async #look(): Promise<void> {

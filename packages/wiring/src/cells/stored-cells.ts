@@ -45,8 +45,10 @@ export class StoredCells {
 
   async read(): Promise<StoredCellsSnapshot> {
     const { version, entries } = await this.#entries.read();
-    // Written by a process of this service.
-    const all = [...entries].map(([name, json]) => [name, JSON.parse(json) as StoredCell] as const);
+    const all = [...entries].flatMap(([name, json]) => {
+      const cell = parseStoredCell(name, json);
+      return cell ? [[name, cell] as const] : [];
+    });
     return {
       version,
       cells: new Map(all.filter(([, { isGone }]) => isGone !== true)),
@@ -152,6 +154,19 @@ export class StoredCells {
       if (await this.#entries.change({ from: { version }, entries })) return;
     }
     throw new Error('the stored cells change all the time');
+  }
+}
+
+/** What is stored of a cell; undefined for what no process of this release has written, which must not keep any from its start. */
+function parseStoredCell(name: string, json: string): StoredCell | undefined {
+  try {
+    const cell = JSON.parse(json) as Partial<StoredCell> | null; // it is looked at
+    if (!cell || typeof cell.isOpen !== 'boolean' || typeof cell.from !== 'number') return undefined;
+    const { url, isOpen, from, wasOpen = false } = cell;
+    if (url !== undefined && parseRedisCells(url)[0]?.name !== name) return undefined;
+    return { ...cell, isOpen, wasOpen, from };
+  } catch {
+    return undefined;
   }
 }
 
