@@ -40,8 +40,10 @@ export class OutboxFollowers {
         leaseMs: settings.recovery.lockMs,
         count: mostAtOnce,
       });
+      // A cell that has just joined is not there yet.
+      const isThere = () => cell.clients.commands.status === 'ready';
       const take = async (told: readonly string[]) =>
-        mayRead && !(await mayRead()) ? undefined : reader.take(told);
+        !isThere() || (mayRead && !(await mayRead())) ? undefined : reader.take(told);
       return new OutboxFollower({ ...telling, reader: { take } });
     });
   }
