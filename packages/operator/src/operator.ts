@@ -94,7 +94,7 @@ export function makeOperator(options: OperatorOptions): Operator {
   );
   const joinedPauses = new PartsOfCells(
     options.cells,
-    ({ queue: own }) => new JoinedPauses({ all: options.queue, own, logger }),
+    ({ queue: own }) => new JoinedPauses({ first: options.cells.first.queue, own, logger }),
   );
   const reports = serviceReports(options);
   const queues = new OperatorQueues({ ...options, audit, acts });

@@ -6,16 +6,23 @@ export type ResponseQueues = Pick<ResponseQueue, keyof ResponseQueue>;
 /** The queues of each cell, the first one first. Cells may come and go. */
 type QueuesByCell = () => readonly [ResponseQueue, ...ResponseQueue[]];
 
+export interface CellsOfQueues {
+  all: QueuesByCell;
+  /** Those that have something; all by default. */
+  asked?: QueuesByCell;
+  /** The queues of the cell of a response. */
+  of: (responseId: string) => ResponseQueue;
+}
+
 /**
- * The queues of several cells as one. The job of a response is in its cell, and a queue is as long as those of its name in all cells. `of`: the
- * queues of the cell of a response.
+ * The queues of several cells as one. The job of a response is in its cell, and a queue is as long as those of its name in all cells.
  */
-export function queuesOfCells(all: QueuesByCell, of: (responseId: string) => ResponseQueue): ResponseQueues {
+export function queuesOfCells({ all, asked = all, of }: CellsOfQueues): ResponseQueues {
   const tell = async (order: (queue: ResponseQueue) => Promise<void>) => {
-    await Promise.all(all().map(order));
+    await Promise.all(asked().map(order));
   };
   return {
-    ...figuresOfCells(all),
+    ...figuresOfCells(asked),
     get names() {
       return all()[0].names;
     },
@@ -38,10 +45,12 @@ export function queuesOfCells(all: QueuesByCell, of: (responseId: string) => Res
     pause: (name) => tell((queue) => queue.pause(name)),
     resume: (name) => tell((queue) => queue.resume(name)),
     pausedNames: async () => [
-      ...new Set((await Promise.all(all().map((queue) => queue.pausedNames()))).flat()),
+      ...new Set((await Promise.all(asked().map((queue) => queue.pausedNames()))).flat()),
     ],
     forDashboard: () => all().flatMap((queue) => queue.forDashboard()),
-    close: () => tell((queue) => queue.close()),
+    close: async () => {
+      await Promise.all(all().map((queue) => queue.close()));
+    },
   };
 }
 

@@ -44,8 +44,8 @@ export interface AttemptStoreOptions extends ResponseStoreOptions {
   context: ContextLimits;
   /** Asked before the input of a claimed response is read. Default: there is always room. */
   roomForInput?: RoomForInput;
-  /** Most bytes of memory for the last turns of conversations, which are then not read again; none by default. */
-  keptTurnsBytes?: number | undefined;
+  /** Most bytes of memory for the last turns of conversations, which are then not read again; none by default. Read at each turn. */
+  keptTurnsBytes?: (() => number) | undefined;
   /** How long this process counts as alive after its last sign of life, in milliseconds. */
   leaseMs: number;
   /** The store's clock as this process knows it, in milliseconds; undefined while it does not. */
@@ -66,6 +66,7 @@ export class AttemptStore extends ResponseStore {
   readonly #lease: ProcessLease;
   readonly #lanes: AppendLanes;
   readonly #keptTurns: KeptTurns;
+  #started: Promise<void> | undefined;
   readonly #onMessage = (_channel: string, responseId: string) => this.#options.onEndAskedFor(responseId);
 
   constructor(options: AttemptStoreOptions) {
@@ -88,7 +89,13 @@ export class AttemptStore extends ResponseStore {
   }
 
   /** Resolves when the lease of this process is held and requests for an end are heard. */
-  async start(): Promise<void> {
+  /** A second call resolves with the first one. */
+  start(): Promise<void> {
+    this.#started ??= this.#start();
+    return this.#started;
+  }
+
+  async #start(): Promise<void> {
     const { subscriber } = this.#options;
     subscriber.on('message', this.#onMessage);
     await subscriber.subscribe(...this.keys.cells.map((cell) => this.#leaseIn(cell)));

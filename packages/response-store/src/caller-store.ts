@@ -62,6 +62,7 @@ export interface PlaceOfNew {
 export class CallerStore extends ResponseStore {
   readonly #processId: string;
   readonly #relay: Relay;
+  #started: Promise<void> | undefined;
   readonly #ends: OpenEnds;
   readonly #lease: Lease;
   readonly #barrier: DurabilityBarrier | undefined;
@@ -85,7 +86,13 @@ export class CallerStore extends ResponseStore {
   }
 
   /** Resolves when messages arrive and the lease is held. */
-  async start(): Promise<void> {
+  /** A second call resolves with the first one. */
+  start(): Promise<void> {
+    this.#started ??= this.#start();
+    return this.#started;
+  }
+
+  async #start(): Promise<void> {
     await this.#relay.start();
     await this.#lease.start();
   }

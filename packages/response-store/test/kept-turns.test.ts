@@ -16,7 +16,7 @@ describe('the turns that a worker keeps', () => {
   });
   afterEach(() => store.close());
 
-  const keeping = () => store.worker({ keptTurnsBytes: 10_000_000 });
+  const keeping = () => store.worker({ keptTurnsBytes: () => 10_000_000 });
 
   async function chain(length: number): Promise<string[]> {
     const ids: string[] = [];

@@ -31,7 +31,10 @@ const askAgainMs = 500;
  * @throws {FatalError} that says what to change, when Redis cannot be reached, refuses the credentials, or is set up to
  *   lose data.
  */
-export async function requireRedis(client: Redis, { url, logger, signal }: RedisToFind): Promise<void> {
+export async function requireRedis(
+  client: Redis,
+  { url, durability, logger, signal }: RedisToFind,
+): Promise<void> {
   const errors = new LastError(client);
   try {
     await waitForRedis(client, AbortSignal.any([signal, errors.refused, AbortSignal.timeout(withinMs)]));
@@ -41,7 +44,7 @@ export async function requireRedis(client: Redis, { url, logger, signal }: Redis
   } finally {
     errors.stop();
   }
-  checkFacts(await inspectRedis(client), { url, logger });
+  checkFacts(await inspectRedis(client), { url, durability, logger });
 }
 
 /**

@@ -3,13 +3,13 @@ import { type JournalWriter, openJournal, queuedEndFact } from '@sluice/journal'
 import { queueName, queuesOfCells, ResponseQueue, type ResponseQueues } from '@sluice/queue';
 import type { Cell, LetIn, ResponseStore } from '@sluice/response-store';
 import {
+  awaitRedis,
   closeRedis,
   type Logger,
   parseRedisCells,
   RedisClock,
   Telemetry,
   throttledWarning,
-  waitForRedis,
 } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
 import { cellsInUse, type CellTopology, cellTopology } from './cells/cell-topology.ts';
@@ -81,7 +81,16 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
   };
   const { letInAll = intoQueue } = options;
   const found = parseRedisCells(settings.redisUrl);
-  const connecting = { settings, role, logger, onQueueError, telemetry, letInAll, cellCount: found.length };
+  const connecting = {
+    settings,
+    role,
+    logger,
+    onQueueError,
+    telemetry,
+    letInAll,
+    cellCount: () => connected,
+  };
+  let connected = found.length;
   const [first, ...others] = found.map((cell, at) =>
     connectCell(cell, { ...connecting, clients: at === 0 ? options.clients : undefined }),
   );
@@ -99,8 +108,10 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
       return joined;
     },
     start: async (cell, signal) => {
+      // One that cannot give what the settings ask for is not used.
+      const { url, clients } = cell;
+      await awaitRedis(clients.commands, { url, durability: settings.durability, logger, signal });
       await Promise.all([cell.clock.start(), role.start(cell.store)]);
-      await waitForRedis(cell.clients.commands, signal);
     },
     stop: async (cell) => {
       await role.stop(cell.store);
@@ -110,13 +121,16 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
   const { cells } = topology;
   const stores = new Map<Cell, Store>();
   cells.follow({
-    join: ({ name, store }) => stores.set(name, store),
-    leave: ({ name }) => void stores.delete(name),
+    join: ({ name, store }) => {
+      stores.set(name, store);
+      connected = cells.all.length;
+    },
+    leave: ({ name }) => {
+      stores.delete(name);
+      connected = cells.all.length;
+    },
   });
-  const queue = queuesOfCells(
-    () => [first.queue, ...cells.all.slice(1).map((cell) => cell.queue)],
-    (responseId) => cells.of(responseId).queue,
-  );
+  const queue = uniteQueues(topology);
   const { clients, clock, keyPrefix } = first;
   const journal = openJournal(telemetry, {
     connection: clients.commands,
@@ -129,6 +143,25 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
   return { ...topology, clients, clock, telemetry, store, keyPrefix, queue, letInAll, journal };
 }
 
+/** A cell that joins has nothing yet, and may not answer. */
+function uniteQueues({
+  cells,
+  states,
+}: Pick<CellTopology<{ name: string; queue: ResponseQueue }>, 'cells' | 'states'>): ResponseQueues {
+  const added = () => cells.all.slice(1);
+  const hasJoined = ({ name }: { name: string }) => states.of(name) !== 'joining';
+  return queuesOfCells({
+    all: () => [cells.first.queue, ...added().map(({ queue }) => queue)],
+    asked: () => [
+      cells.first.queue,
+      ...added()
+        .filter(hasJoined)
+        .map(({ queue }) => queue),
+    ],
+    of: (responseId) => cells.of(responseId).queue,
+  });
+}
+
 interface CellConnecting<Clients extends { commands: Redis }, Store extends ResponseStore, Stores>
   extends Pick<ConnectOptions<Clients>, 'logger' | 'onQueueError' | 'clients'> {
   settings: ConnectedSettings;
@@ -136,7 +169,7 @@ interface CellConnecting<Clients extends { commands: Redis }, Store extends Resp
   telemetry: Telemetry;
   letInAll: (letIn: readonly LetIn[]) => void;
   /** How many cells there are. */
-  cellCount: number;
+  cellCount: () => number;
 }
 
 /** Connects a process to one cell. */

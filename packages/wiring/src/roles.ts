@@ -54,7 +54,7 @@ interface StoreParts<Clients> {
   /** The address of the Redis of the cell. */
   url: string;
   /** How many cells there are, which share the memory of the process. */
-  cellCount: number;
+  cellCount: () => number;
   clients: Clients;
   clock: RedisClock;
   /** The same for every store. */
@@ -103,10 +103,11 @@ export function apiRole({ leaseOver, onError }: ApiRoleOptions): Role<ApiClients
   };
 }
 
-export type RunnerRoleOptions = Pick<
-  AttemptStoreOptions,
-  'processId' | 'onEndAskedFor' | 'roomForInput' | 'keptTurnsBytes' | 'onError'
->;
+export interface RunnerRoleOptions
+  extends Pick<AttemptStoreOptions, 'processId' | 'onEndAskedFor' | 'roomForInput' | 'onError'> {
+  /** Most bytes of memory for the last turns of conversations, in all cells together; none by default. */
+  keptTurnsBytes?: number;
+}
 
 /** A worker process, which runs attempts and takes their jobs. */
 export function workerRole(options: RunnerRoleOptions): Role<WorkerClients, AttemptStore, AttemptStores> {
@@ -157,7 +158,7 @@ function attemptStore(
     ...clients,
     ...common,
     ...options,
-    keptTurnsBytes: keptTurnsBytes / cellCount,
+    keptTurnsBytes: () => keptTurnsBytes / cellCount(),
     now: () => (clock.isSynchronized ? clock.now() : undefined),
     totalMs: timeouts.totalMs,
     maxAttempts: recovery.maxAttempts,

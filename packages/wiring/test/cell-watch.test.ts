@@ -1,8 +1,8 @@
 import { loadSettings, StoredRefusal } from '@sluice/config';
 import { LiveCells } from '@sluice/response-store';
-import { createLogger, parseRedisCells } from '@sluice/runtime';
+import { createLogger, parseRedisCells, StoredEntries } from '@sluice/runtime';
 import { eventually, latch, testRedis, type TestRedis } from '@sluice/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { CellChanges } from '../src/cells/cell-changes.ts';
 import { CellProcesses } from '../src/cells/cell-processes.ts';
 import { CellStates } from '../src/cells/cell-states.ts';
@@ -12,6 +12,7 @@ import { StoredCells } from '../src/cells/stored-cells.ts';
 
 interface TestCell {
   name: string;
+  url?: string;
 }
 
 let redis: TestRedis;
@@ -28,11 +29,23 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
+/** Redis as if its clock were that of the test. */
+function clockOf(now: () => number): TestRedis['client'] {
+  const time = () => Promise.resolve([String(Math.floor(now() / 1_000)), String((now() % 1_000) * 1_000)]);
+  return new Proxy(redis.client, {
+    get: (target, key) => {
+      if (key === 'time') return time;
+      const value: unknown = Reflect.get(target, key);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
 /** What is stored of the cells of a service, whose clock the test may put forward. */
 function serviceOf(name: string) {
-  const inFirst = { connection: redis.client, keyPrefix: `${redis.prefix}:${name}:` };
   const clock = { aheadMs: 0 };
   const now = () => Date.now() + clock.aheadMs;
+  const inFirst = { connection: clockOf(now), keyPrefix: `${redis.prefix}:${name}:` };
   const stored = new StoredCells(inFirst);
 
   /** A process of the service. It reaches a cell that is added once `reaches` has opened. */
@@ -49,48 +62,67 @@ function serviceOf(name: string) {
       settings,
       logger,
     });
-    const reaches = latch();
+    const reached = new Map<string, ReturnType<typeof latch<void>>>();
+    const reachOf = (cell: string) => {
+      const found = reached.get(cell) ?? latch();
+      reached.set(cell, found);
+      return found;
+    };
     const left: string[] = [];
     const watch = new CellWatch<TestCell>({
       ...{ cells, states, stored, known, now, role, logger },
       processes: new CellProcesses({ ...inFirst, now }),
-      connect: (cell) => ({ name: cell.name }),
-      start: () => reaches.wait(),
+      connect: (cell) => ({ ...cell }),
+      monotonicNow: () => performance.now() + clock.aheadMs,
+      start: (cell) => reachOf(cell.name).wait({ timeoutMs: 600_000 }),
       stop: (cell) => Promise.resolve(void left.push(cell.name)),
     });
     stops.push(() => watch.stop());
-    return { cells, states, known, watch, reaches, left, names: () => cells.all.map((cell) => cell.name) };
+    const reach = (cell: string) => reachOf(cell).open();
+    return { cells, states, known, watch, reach, left, names: () => cells.all.map((cell) => cell.name) };
   }
   const { known, states } = startProcess(undefined);
   const changes = new CellChanges({
-    ...{ stored, known, configured, now, logger },
+    ...{ stored, known, configured, now, logger, durability: 'local' as const },
     follow: () => Promise.resolve(),
   });
-  const add = (cell: string) =>
-    stored.add({ name: cell, url: `redis://b?cell=${cell}`, isDraining: false }, configured);
-  return { clock, stored, changes, add, startProcess, states };
+  const add = (cell: string, host = 'b') =>
+    stored.add({ name: cell, url: `redis://${host}?cell=${cell}`, isDraining: false }, configured);
+  /** Puts the clock forward by less than makes a process doubt what it knows, and resolves when all have looked since. */
+  async function passed(processes: number): Promise<void> {
+    clock.aheadMs += 7_000;
+    const from = now();
+    await eventually(async () => {
+      const notes = await redis.client.hvals(`${inFirst.keyPrefix}cell-processes`);
+      return notes.filter((json) => (JSON.parse(json) as { at: number }).at >= from).length === processes;
+    });
+  }
+  return { clock, stored, changes, add, startProcess, states, passed };
 }
 
 const { signal } = new AbortController();
 
 describe('a cell that is added while a service runs', () => {
   it('is joined by each process, and opens when all of them have reached it, at one time', async () => {
-    const { clock, stored, add, startProcess } = serviceOf('added');
+    const { clock, stored, add, startProcess, passed } = serviceOf('added');
     const [one, other] = [startProcess(), startProcess('worker')];
     await Promise.all([one.watch.start(signal), other.watch.start(signal)]);
+    // One that never gets anywhere holds up no other.
+    await add('s');
     await add('E');
     await eventually(() => one.names().includes('E') && other.names().includes('E'));
     expect(one.states.of('E')).toBe('joining');
-    one.reaches.open();
-    clock.aheadMs = 6_000;
+    one.reach('E');
     const isJoining = async () => (await stored.read()).cells.get('E')?.isJoining === true;
-    // Its own note is renewed at each look, and the one process waits for the other.
-    await one.watch.look();
+    await passed(2);
+    await passed(2);
     expect(await isJoining()).toBe(true);
-    other.reaches.open();
+    other.reach('E');
+    await passed(2);
     await eventually(async () => !(await isJoining()));
     await Promise.all([one.watch.look(), other.watch.look()]);
     expect(one.states.open).toEqual(['0']);
+    expect(one.states.of('E')).toBe('opening');
     // Another process may find a moment earlier that it is time.
     expect(one.known.former).toContainEqual(['0', 'E']);
     clock.aheadMs += 11_000;
@@ -99,13 +131,14 @@ describe('a cell that is added while a service runs', () => {
       ['0', 'E'],
     ]);
     expect(one.known.former).toContainEqual(['0']);
+    expect(one.states.of('s')).toBe('joining');
   });
 
   it('is joined by a process that starts later, before it serves', async () => {
     const { add, startProcess } = serviceOf('later');
     await add('E');
     const late = startProcess();
-    late.reaches.open();
+    late.reach('E');
     await late.watch.start(signal);
     expect(late.names()).toEqual(['0', 'E']);
   });
@@ -126,9 +159,29 @@ describe('a cell that is added while a service runs', () => {
     await one.watch.look();
     await eventually(() => one.left.includes('s'));
     expect(one.names()).toEqual(['0', 'E']);
-    await add('s');
+  });
+
+  it('elsewhere under the name of one that was taken away is another cell', async () => {
+    const { clock, stored, changes, add, startProcess } = serviceOf('elsewhere');
+    const one = startProcess();
+    await add('E');
     await one.watch.look();
-    expect(one.names()).toEqual(['0', 'E', 's']);
+    const left = latch();
+    one.cells.follow({ join: () => undefined, leave: () => left.wait() });
+    await changes.remove('E');
+    // Not at once, and not by itself.
+    expect((await stored.check('redis://new', configured)).name).toBe('s');
+    await expect(add('E', 'new')).rejects.toThrow('was taken away a moment ago');
+    clock.aheadMs = 61_000;
+    await add('E', 'new');
+    await one.watch.look();
+    expect(one.names()).toEqual(['0']);
+    left.open();
+    await eventually(async () => {
+      await one.watch.look();
+      return one.cells.get('E')?.url === 'redis://new?cell=E';
+    });
+    expect(one.left).toEqual(['E']);
   });
 });
 
@@ -142,20 +195,21 @@ it('what no process of this release has stored keeps none from its start', async
     d: '{"isOpen":1}',
   };
   await redis.client.hset(`${redis.prefix}:strange:stored-cells`, strange);
+  await redis.client.hset(`${redis.prefix}:strange:cell-processes`, { a: 'not JSON', b: '{"at":1e15}' });
   const one = startProcess();
-  one.reaches.open();
+  one.reach('E');
   await one.watch.start(signal);
   expect(one.names()).toEqual(['0', 'E']);
 });
 
 it('a process that stood still does not count as current before it has looked again', async () => {
-  const one = serviceOf('stood still').startProcess();
-  expect(one.watch.isCurrent).toBe(false);
+  const { clock, startProcess } = serviceOf('stood still');
+  const one = startProcess();
+  expect([one.watch.isCurrent, one.watch.knowsAll]).toEqual([false, false]);
   await one.watch.start(signal);
-  expect(one.watch.isCurrent).toBe(true);
-  const stoodStill = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 60_000);
-  expect(one.watch.isCurrent).toBe(false);
-  stoodStill.mockRestore();
+  expect([one.watch.isCurrent, one.watch.knowsAll]).toEqual([true, true]);
+  clock.aheadMs = 60_000;
+  expect([one.watch.isCurrent, one.watch.knowsAll]).toEqual([false, false]);
 });
 
 describe('a change of the cells', () => {
@@ -187,20 +241,43 @@ describe('a change of the cells', () => {
     expect((await stored.read()).cells.size).toBe(0);
   });
 
-  it('back to what was before begins to hold from what holds then', async () => {
+  it('waits for the one before it, which a process may not have read yet', async () => {
     const { clock, stored, changes, add, startProcess } = serviceOf('back');
     const one = startProcess();
     await add('E');
     await stored.openJoined(await stored.read(), 'E');
+    await expect(changes.drain('E')).rejects.toThrow('is about to change: try again in 10 s');
     clock.aheadMs = 11_000;
-    await one.watch.look();
-    expect(one.states.open).toEqual(['0', 'E']);
-    // Its clock is that of Redis, for which the cell is not open yet.
     await changes.drain('E');
+    await expect(changes.open('E')).rejects.toThrow('is about to change');
+    clock.aheadMs += 11_000;
     await one.watch.look();
     expect(one.states.open).toEqual(['0']);
     await changes.open('E');
     await one.watch.look();
-    expect(one.states.coming.at(-1) ?? one.states.open).toEqual(['0', 'E']);
+    expect(one.states.coming).toEqual([['0', 'E']]);
+  });
+
+  it('that comes too late to the store changes nothing', async () => {
+    const entries = new StoredEntries({ connection: redis.client, key: `${redis.prefix}:late` });
+    const change = { from: { version: undefined }, entries: new Map([['E', 'x']]) };
+    expect(await entries.change({ ...change, notAfter: Date.now() - 60_000 })).toBe(false);
+    expect(await entries.change({ ...change, notAfter: Date.now() + 60_000 })).toBe(true);
+  });
+
+  it('of a cell that no address names any more counts for nothing', async () => {
+    const { clock, stored } = serviceOf('unnamed');
+    const two = parseRedisCells('redis://a redis://b?cell=E');
+    await stored.setOpen('E', false, two);
+    clock.aheadMs = 11_000;
+    await stored.setOpen('E', true, two);
+    const draining = parseRedisCells('redis://a redis://b?cell=E&drain');
+    await expect(stored.setOpen('0', false, configured)).rejects.toThrow('the only cell');
+    await expect(stored.setOpen('0', false, draining)).rejects.toThrow('the only cell');
+    await expect(stored.setOpen('E', true, draining)).rejects.toThrow('which REDIS_URL drains');
+    const states = new CellStates(draining, () => Date.now() + 60_000);
+    const { cells, gone } = await stored.read();
+    states.take(cells, gone);
+    expect(states.open).toEqual(['0']);
   });
 });

@@ -1,5 +1,5 @@
 import type { CellList, ChangedCell } from '@sluice/contract/admin';
-import { maskRedisUrl } from '@sluice/runtime';
+import { maskRedisUrl, parseRedisAddress } from '@sluice/runtime';
 import type { Asker, Audit } from '../audit/audit.ts';
 import { orRefuse } from '../models/or-refuse.ts';
 import { type CellsInEffect, cellRows } from './cell-rows.ts';
@@ -18,6 +18,16 @@ export interface CellActsOptions extends CellsInEffect {
   audit: Pick<Audit, 'perform'>;
 }
 
+/** An address that cannot be read is refused, and may have a password anywhere. */
+function shownAddress(address: string): string {
+  try {
+    parseRedisAddress(address);
+    return maskRedisUrl(address);
+  } catch {
+    return 'an address';
+  }
+}
+
 /** The cells of the store as operators see them, and their changes, each with its entries in the audit log. */
 export class CellActs {
   readonly #options: CellActsOptions;
@@ -31,8 +41,7 @@ export class CellActs {
   }
 
   async add(address: string, asker: Asker): Promise<ChangedCell> {
-    // An address that cannot be read is refused, and may have a password anywhere.
-    const target = URL.canParse(address) ? maskRedisUrl(address) : 'an address';
+    const target = shownAddress(address);
     const cell = await this.#options.audit.perform(
       { action: 'cell.add', target, ...asker },
       () => orRefuse(this.#options.cellChanges.add(address)),

@@ -2,13 +2,13 @@ import type { ResponseQueues } from '@sluice/queue';
 import { type Logger, untilRedisTakes } from '@sluice/runtime';
 
 export interface JoinedPausesOptions {
-  /** The queues of all cells, and those of the cell that may have been added. */
-  all: Pick<ResponseQueues, 'pausedNames'>;
+  /** The queues of the first cell, which says what is paused, and those of the cell that may have been added. */
+  first: Pick<ResponseQueues, 'pausedNames'>;
   own: Pick<ResponseQueues, 'pause'>;
   logger: Logger;
 }
 
-/** Pauses the queues of a cell that are paused in another one, once its Redis is there: a cell that was added knows nothing of them. */
+/** Pauses the queues of a cell that are paused in the first one, once its Redis is there: a cell that was added knows nothing of them. */
 export class JoinedPauses {
   readonly #options: JoinedPausesOptions;
   readonly #stopping = new AbortController();
@@ -18,9 +18,9 @@ export class JoinedPauses {
   }
 
   start(): void {
-    const { all, own, logger } = this.#options;
+    const { first, own, logger } = this.#options;
     const pause = async () => {
-      for (const name of await all.pausedNames()) await own.pause(name);
+      for (const name of await first.pausedNames()) await own.pause(name);
     };
     const { signal } = this.#stopping;
     untilRedisTakes(pause, signal).catch((error: unknown) => {

@@ -51,12 +51,20 @@ export class LiveCells<Cell extends { name: string }> {
     for (const { join } of this.#followers) join(cell);
   }
 
-  /** Resolves when no follower uses the cell any more. It cannot be the first one. */
+  /** Resolves when no follower uses the cell any more, and rejects then with the first error of one. It cannot be the first cell. */
   async remove(cell: Cell): Promise<void> {
     if (cell === this.first) throw new RangeError('The first cell cannot go');
     this.#change(this.#all.filter((each) => each !== cell));
     // Those that came last use what the others have.
-    for (const { leave } of this.#followers.toReversed()) await leave(cell);
+    const errors: unknown[] = [];
+    for (const { leave } of this.#followers.toReversed()) {
+      try {
+        await leave(cell);
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw errors[0];
   }
 
   #change(all: readonly Cell[]): void {

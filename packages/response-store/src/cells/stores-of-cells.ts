@@ -29,7 +29,7 @@ export type ByCell<Store> = ReadonlyMap<Cell, Store>;
 export function responseStores(
   keyPrefix: string,
   stores: ByCell<ResponseStore>,
-  cells?: Pick<CellsInUse, 'open' | 'isCurrent'>,
+  cells?: Pick<CellsInUse, 'open' | 'isCurrent' | 'isJoining'>,
 ): ResponseStores {
   const { all, of, inCell } = finder(stores, cells?.isCurrent);
   const names = () => [...stores.keys()];
@@ -53,7 +53,12 @@ export function responseStores(
     placeOnList: (tenant, id) => of(id).placeOnList(tenant, id),
     listed: (tenant, page) => inCell(page.cell).listed(tenant, page),
     tenantUse: async (tenants) => addUpUse(await askThere(all(), (store) => store.tenantUse(tenants))),
-    list: (tenant, page, hold) => listStored(united, { tenant, cells: keys.cells, ...page }, hold),
+    list: (tenant, page, hold) =>
+      listStored(
+        united,
+        { tenant, cells: keys.cells.filter((cell) => !cells?.isJoining(cell)), ...page },
+        hold,
+      ),
   };
   return united;
 }

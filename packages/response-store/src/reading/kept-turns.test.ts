@@ -7,7 +7,7 @@ function turn(responseId: string, { tenant = 'a', inputBytes = 1_000 } = {}): Ke
 }
 
 it('takes no more memory than it may, and forgets first what was not used for longest', () => {
-  const kept = new KeptTurns(10_000);
+  const kept = new KeptTurns(() => 10_000);
   for (const id of ['1', '2', '3']) kept.keep(turn(id));
   kept.find('1', 'a');
   kept.keep(turn('4'));
@@ -21,7 +21,7 @@ it('takes no more memory than it may, and forgets first what was not used for lo
 });
 
 it('counts a turn that it is given again once', () => {
-  const kept = new KeptTurns(10_000);
+  const kept = new KeptTurns(() => 10_000);
   kept.keep(turn('1'));
   const { bytes } = kept;
   kept.keep(turn('1'));
@@ -31,14 +31,14 @@ it('counts a turn that it is given again once', () => {
 });
 
 it('finds the turns of a tenant for that tenant alone', () => {
-  const kept = new KeptTurns(10_000);
+  const kept = new KeptTurns(() => 10_000);
   kept.keep(turn('1', { tenant: 'a' }));
   expect(kept.find('1', 'b')).toBeUndefined();
   expect(kept.find('1', 'a')).toBeDefined();
 });
 
 it('takes no turn that is long', () => {
-  const kept = new KeptTurns(10_000_000);
+  const kept = new KeptTurns(() => 10_000_000);
   kept.keep(turn('1', { inputBytes: 300_000 }));
   expect(kept.isEmpty).toBe(true);
 });

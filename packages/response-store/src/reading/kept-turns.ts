@@ -23,12 +23,12 @@ const mostTurnBytes = 256 * 1024;
  * All tenants share the room, and what is used least goes first. A tenant that fills it makes others read from the store.
  */
 export class KeptTurns {
-  readonly #mostBytes: number;
+  readonly #mostBytes: () => number;
   readonly #turns = new Map<string, KeptTurn>();
   #bytes = 0;
 
   /** `mostBytes`: of memory; none is kept by default. */
-  constructor(mostBytes = 0) {
+  constructor(mostBytes = () => 0) {
     this.#mostBytes = mostBytes;
   }
 
@@ -55,8 +55,9 @@ export class KeptTurns {
     this.drop(turn.responseId);
     this.#turns.set(turn.responseId, turn);
     this.#bytes += sizeOf(turn);
+    const mostBytes = this.#mostBytes();
     for (const oldest of this.#turns.keys()) {
-      if (this.#bytes <= this.#mostBytes) break;
+      if (this.#bytes <= mostBytes) break;
       this.drop(oldest);
     }
   }

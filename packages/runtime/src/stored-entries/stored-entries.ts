@@ -23,6 +23,8 @@ export interface EntriesChange {
   from: Pick<EntriesSnapshot, 'version'>;
   /** What to store, by id; at least one. An empty text takes the entry away. */
   entries: ReadonlyMap<string, string>;
+  /** When it comes too late and changes nothing, in milliseconds of the clock of Redis; never by default. */
+  notAfter?: number;
   /** Other entries that the change depends on, and the version that they had. If they have changed, nothing is changed. */
   beside?: { entries: StoredEntries; version: string | undefined };
   /** The version that it makes. A call with the same one is the same change; by default it is a new one. */
@@ -74,11 +76,16 @@ export class StoredEntries {
   /**
    * Stores entries in one step.
    *
-   * @returns false, having changed nothing, when they have changed since they were read.
+   * @returns false, having changed nothing, when they have changed since they were read, or it is too late.
    */
-  async change({ from, entries, beside, version = randomUUID() }: EntriesChange): Promise<boolean> {
+  async change({ from, entries, notAfter, beside, version = randomUUID() }: EntriesChange): Promise<boolean> {
     const keys = beside ? [this.#key, beside.entries.#key] : [this.#key];
-    const versions = [from.version ?? '', version, ...(beside ? [beside.version ?? ''] : [])];
+    const versions = [
+      from.version ?? '',
+      version,
+      String(notAfter ?? ''),
+      ...(beside ? [beside.version ?? ''] : []),
+    ];
     const written = [...entries].flat();
     const reply = await this.#connection.eval(script, keys.length, ...keys, ...versions, ...written);
     return reply === 1;

@@ -6,7 +6,7 @@ import type { SimulatedService } from '../service/simulated-service.ts';
 import type { CellChange } from './scenario.ts';
 
 /** How long after it began a change holds in a service to which nothing happens, in milliseconds. */
-export const holdsAfterMs = { add: 17_000, drain: 10_000 } as const satisfies Record<CellChange, number>;
+export const holdsAfterMs = { add: 23_000, drain: 10_000 } as const satisfies Record<CellChange, number>;
 
 /** Has the operator of a service add its second cell while it runs, or drain it. */
 export async function changeCells(service: SimulatedService, change: CellChange): Promise<void> {

@@ -1,4 +1,4 @@
-import { StoredRefusal } from '@sluice/config';
+import { type Settings, StoredRefusal } from '@sluice/config';
 import {
   closeRedis,
   commandClient,
@@ -19,6 +19,8 @@ export interface CellChangesOptions {
   known: KnownCells;
   /** The cells of REDIS_URL. */
   configured: readonly RedisCell[];
+  /** What the settings ask of a store. */
+  durability: Settings['durability'];
   /** The clock of the first cell, in milliseconds. */
   now: () => number;
   /** Has this process follow the change at once. */
@@ -110,7 +112,8 @@ export class CellChanges {
     const { logger } = this.#options;
     const client = commandClient(url, { logger, connectionName: 'sluice-new-cell' });
     try {
-      await requireRedis(client, { url, logger, signal: new AbortController().signal });
+      const { signal } = new AbortController();
+      await requireRedis(client, { url, durability: this.#options.durability, logger, signal });
     } catch (error) {
       if (!(error instanceof FatalError)) throw error;
       throw new StoredRefusal('invalid', [{ path: ['address'], message: `is no cell: ${error.message}` }]);

@@ -49,16 +49,28 @@ export class CellProcesses {
     await this.#options.connection.hdel(this.#key, processId);
   }
 
-  /** Those that are alive. */
-  async read(): Promise<CellProcess[]> {
+  /** Those that were heard of in this time, in milliseconds; by default those that count as alive. */
+  async read(withinMs = aliveMs): Promise<CellProcess[]> {
     const { connection, now } = this.#options;
     const noted = Object.entries(await connection.hgetall(this.#key)).map(([id, json]) => ({
       id,
-      note: JSON.parse(json) as Note, // as `note` writes it
+      note: parseNote(json),
     }));
-    const silentMs = ({ at }: Note) => now() - at;
-    const gone = noted.filter(({ note }) => silentMs(note) > forgetMs).map(({ id }) => id);
+    const silentMs = ({ at }: Note) => Math.abs(now() - at);
+    const gone = noted.filter(({ note }) => !note || silentMs(note) > forgetMs).map(({ id }) => id);
     if (gone.length > 0) await connection.hdel(this.#key, ...gone);
-    return noted.flatMap(({ note }) => (silentMs(note) <= aliveMs ? note : []));
+    return noted.flatMap(({ note }) => (note && silentMs(note) <= withinMs ? note : []));
+  }
+}
+
+/** A note; undefined for what no process of this release has written. */
+function parseNote(json: string): Note | undefined {
+  try {
+    const note = JSON.parse(json) as Partial<Record<keyof Note, unknown>> | null; // it is looked at
+    if (!note || typeof note.at !== 'number' || !Array.isArray(note.cells)) return undefined;
+    const { role, host, pid, cells, at } = note;
+    return { role: String(role), host: String(host), pid: Number(pid), cells: cells.map(String), at };
+  } catch {
+    return undefined;
   }
 }

@@ -28,6 +28,7 @@ export class CellStates {
   readonly #configured: readonly RedisCell[];
   readonly #now: () => number;
   #stored: ReadonlyMap<string, StoredCell> = new Map();
+  #gone: ReadonlyMap<string, StoredCell> = new Map();
   #open: { cells: readonly string[]; until: number };
 
   /** `now`: the clock of the first cell, in milliseconds. */
@@ -37,9 +38,10 @@ export class CellStates {
     this.#open = this.#openAt(Number.NEGATIVE_INFINITY);
   }
 
-  /** What is stored of cells, by their names, from now on. */
-  take(stored: ReadonlyMap<string, StoredCell>): void {
+  /** What is stored of cells from now on, and of those that were taken away, by their names. */
+  take(stored: ReadonlyMap<string, StoredCell>, gone: ReadonlyMap<string, StoredCell> = new Map()): void {
     this.#stored = stored;
+    this.#gone = gone;
     this.#open = this.#openAt(this.#now());
   }
 
@@ -63,6 +65,11 @@ export class CellStates {
     return sets;
   }
 
+  /** Whether REDIS_URL names a cell. */
+  isConfigured(name: string): boolean {
+    return this.#configured.some((each) => each.name === name);
+  }
+
   of(name: string): CellState {
     if (this.open.includes(name)) return 'open';
     const stored = this.#stored.get(name);
@@ -73,7 +80,10 @@ export class CellStates {
   #openAt(now: number): { cells: readonly string[]; until: number } {
     const isOpen = new Map(this.#configured.map(({ name, isDraining }) => [name, !isDraining]));
     for (const [name, stored] of this.#stored)
-      if (stored.url !== undefined || isOpen.has(name)) isOpen.set(name, isOpenAt(stored, now));
+      if (stored.url !== undefined || isOpen.has(name))
+        isOpen.set(name, (isOpen.get(name) ?? true) && isOpenAt(stored, now));
+    // Another process may have taken it away whose REDIS_URL does not name it.
+    for (const name of this.#gone.keys()) if (isOpen.has(name)) isOpen.set(name, false);
     const later = [...this.#stored.values()].map(({ from }) => from).filter((from) => from > now);
     const cells = [...isOpen].filter(([, is]) => is).map(([name]) => name);
     return { cells, until: Math.min(Number.POSITIVE_INFINITY, ...later) };

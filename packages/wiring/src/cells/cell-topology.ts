@@ -24,7 +24,7 @@ export interface CellTopology<Cell extends { name: string }> {
   /** How many cells tenants were divided among. */
   cellCounts: StoredCellCounts;
   /** Follows the changes. */
-  cellWatch: Pick<CellWatch<Cell>, 'start' | 'look' | 'stop' | 'isCurrent'>;
+  cellWatch: Pick<CellWatch<Cell>, 'start' | 'look' | 'stop' | 'isCurrent' | 'knowsAll'>;
 }
 
 interface TopologyOptions<Cell extends TopologyCell>
@@ -83,6 +83,7 @@ export function cellTopology<Cell extends TopologyCell>({
     stored: storedCells,
     known,
     configured: found,
+    durability: settings.durability,
     now,
     follow: () => cellWatch.look(),
     logger,
@@ -103,7 +104,8 @@ export function cellsInUse({
       return states.open;
     },
     former: () => known.former,
-    isCurrent: () => cellWatch.isCurrent,
+    isCurrent: () => cellWatch.knowsAll,
+    isJoining: (cell) => states.of(cell) === 'joining',
     areFormerKnown: () => known.isKnown && cellCounts.isKnown && cellWatch.isCurrent,
     cellCounts,
     onUse: (cell) => known.use(cell),

@@ -10,6 +10,12 @@ import { settleMs, type StoredCells, type StoredCellsSnapshot } from './stored-c
 /** How often the stored cells are looked at, in milliseconds. */
 const lookEveryMs = 2_000;
 
+/** How long a process must have looked without a failure before it knows of all others, in milliseconds: each has said that it is there since. */
+const hearsAllMs = 12_000;
+
+/** How long a process that was not heard of keeps a cell from opening that it has not reached, in milliseconds. */
+const lateMs = 30_000;
+
 /** How long what a process knows counts as current after a look, in milliseconds: less than a change takes to hold. */
 const currentForMs = settleMs - lookEveryMs;
 
@@ -21,6 +27,14 @@ const heardMs = 5_000;
 
 interface JoinedCell {
   name: string;
+}
+
+/** A cell that was added, as this process is connected with it. */
+interface Joined<Cell> {
+  cell: Cell;
+  url: string;
+  isReached: boolean;
+  reached: Promise<void>;
 }
 
 export interface CellWatchOptions<Cell extends JoinedCell> {
@@ -37,6 +51,8 @@ export interface CellWatchOptions<Cell extends JoinedCell> {
   stop: (cell: Cell) => Promise<void>;
   /** The clock of the first cell, in milliseconds. */
   now: () => number;
+  /** A clock that does not jump, in milliseconds; `performance.now` by default. */
+  monotonicNow?: () => number;
   /** The kind of this process; undefined for one that others need not wait for. */
   role: string | undefined;
   logger: Logger;
@@ -50,20 +66,26 @@ export interface CellWatchOptions<Cell extends JoinedCell> {
  */
 export class CellWatch<Cell extends JoinedCell> {
   readonly #options: CellWatchOptions<Cell>;
+  readonly #monotonicNow: () => number;
   readonly #processId = randomUUID();
   readonly #stopping = new AbortController();
   /** Cells that were added and are connected with: whether they are reached. */
-  readonly #joined = new Map<string, { cell: Cell; isReached: boolean; reached: Promise<void> }>();
-  readonly #leaving = new Set<Promise<void>>();
+  readonly #joined = new Map<string, Joined<Cell>>();
+  /** Cells that are being left, by their names. */
+  readonly #leaving = new Map<string, Promise<void>>();
   #snapshot: StoredCellsSnapshot | undefined;
   #following: Promise<void> = Promise.resolve();
-  /** When the last look was over, in milliseconds of `performance.now`, and whether one is under way that began in time. */
+  /** When the last look was over, in milliseconds of the clock that does not jump, and whether one is under way that began in time. */
   #triedAt = Number.NEGATIVE_INFINITY;
   #isWaiting = false;
+  /** When the last look was over that read what is stored, and since when no look has failed. */
+  #heardAt = Number.NEGATIVE_INFINITY;
+  #hearsSince: number | undefined;
   readonly #looks: RegularLook;
 
   constructor(options: CellWatchOptions<Cell>) {
     this.#options = options;
+    this.#monotonicNow = options.monotonicNow ?? (() => performance.now());
     const { warn } = throttledWarning(options.logger, 'cells not followed, those known stay');
     this.#looks = new RegularLook(() => this.#lookRegularly().catch(warn), lookEveryMs);
   }
@@ -90,7 +112,12 @@ export class CellWatch<Cell extends JoinedCell> {
   get isCurrent(): boolean {
     // A process that runs for a moment has looked when it began.
     if (this.#options.role === undefined) return true;
-    return this.#isWaiting || performance.now() - this.#triedAt < currentForMs;
+    return this.#isWaiting || this.#monotonicNow() - this.#triedAt < currentForMs;
+  }
+
+  /** Whether this process has heard a moment ago which cells there are. */
+  get knowsAll(): boolean {
+    return this.#options.role === undefined || this.#monotonicNow() - this.#heardAt < currentForMs;
   }
 
   /** Reads what is stored, and puts it into effect. One at a time: an older reading must not be applied behind a newer one. */
@@ -106,10 +133,11 @@ export class CellWatch<Cell extends JoinedCell> {
     // A store that was emptied tells nothing.
     if (version === undefined || version === this.#snapshot?.version) return;
     const snapshot = await stored.read();
-    for (const [name, cell] of snapshot.cells) this.#join(name, cell);
-    states.take(snapshot.cells);
-    for (const name of snapshot.gone) this.#leave(name);
-    this.#snapshot = snapshot;
+    for (const name of snapshot.gone.keys()) this.#leave(name);
+    const joins = [...snapshot.cells].map(([name, cell]) => this.#join(name, cell));
+    states.take(snapshot.cells, snapshot.gone);
+    // What could not be joined yet is looked at again.
+    this.#snapshot = joins.every(Boolean) ? snapshot : { ...snapshot, version: undefined };
   }
 
   /** Safe to call twice, or before `start`. */
@@ -117,7 +145,7 @@ export class CellWatch<Cell extends JoinedCell> {
     const { role, processes } = this.#options;
     this.#stopping.abort(new Error('the process stops'));
     await this.#looks.stop();
-    await Promise.all(this.#leaving);
+    await Promise.all(this.#leaving.values());
     if (role !== undefined) await processes.leave(this.#processId).catch(() => undefined);
   }
 
@@ -125,31 +153,53 @@ export class CellWatch<Cell extends JoinedCell> {
     this.#isWaiting = this.isCurrent;
     try {
       await this.#look();
+      this.#hearsSince ??= this.#monotonicNow();
+    } catch (error) {
+      this.#hearsSince = undefined;
+      throw error;
     } finally {
       this.#isWaiting = false;
-      this.#triedAt = performance.now();
+      this.#triedAt = this.#monotonicNow();
     }
   }
 
   async #look(): Promise<void> {
     const { known, processes, role, cells } = this.#options;
+    // One that stood still begins anew, too.
+    if (this.#monotonicNow() - this.#heardAt > currentForMs) this.#hearsSince = undefined;
     await this.look();
+    this.#heardAt = this.#monotonicNow();
     await known.renew();
     if (role === undefined) return;
     const reached = cells.all
       .map(({ name }) => name)
-      .filter((name) => this.#joined.get(name)?.isReached ?? true);
+      .filter((name) => this.#joined.get(name)?.isReached ?? this.#isConfigured(name));
     await processes.note(this.#processId, role, reached);
-    await this.#openJoined();
+    for (const name of this.#joining()) await this.#openIfReached(name);
   }
 
-  #join(name: string, { url }: StoredCell): void {
-    const { cells, connect, start, logger } = this.#options;
-    if (url === undefined || cells.get(name)) return;
+  #isConfigured(name: string): boolean {
+    return this.#snapshot?.cells.get(name)?.url === undefined || this.#options.states.isConfigured(name);
+  }
+
+  /** Joins a cell that was added. False when its name is that of one that is not left yet. */
+  #join(name: string, { url }: StoredCell): boolean {
+    const { cells, connect, start, logger, states } = this.#options;
+    if (url === undefined || states.isConfigured(name)) return true;
+    const before = this.#joined.get(name);
+    if (before?.url === url) return true;
+    // It was taken away and added again elsewhere between two looks.
+    if (before) this.#leave(name);
+    if (this.#leaving.has(name)) return false;
     const cell = connect({ name, url });
-    cells.add(cell);
-    const joined = { cell, isReached: false, reached: start(cell, this.#stopping.signal) };
+    const joined: Joined<Cell> = { cell, url, isReached: false, reached: Promise.resolve() };
     this.#joined.set(name, joined);
+    try {
+      cells.add(cell);
+      joined.reached = start(cell, this.#stopping.signal);
+    } catch (error) {
+      joined.reached = Promise.reject(error instanceof Error ? error : new Error(String(error)));
+    }
     joined.reached.then(
       () => (joined.isReached = true),
       (error: unknown) => {
@@ -157,6 +207,7 @@ export class CellWatch<Cell extends JoinedCell> {
           logger.error({ cell: name, err: loggedError(error) }, 'a cell that was added cannot be used');
       },
     );
+    return true;
   }
 
   #leave(name: string): void {
@@ -164,24 +215,36 @@ export class CellWatch<Cell extends JoinedCell> {
     const { cell } = this.#joined.get(name) ?? {};
     this.#joined.delete(name);
     if (!cell) return;
-    const leaving = cells
-      .remove(cell)
-      .then(() => stop(cell))
-      .catch((error: unknown) => logger.warn({ cell: name, err: loggedError(error) }, 'cell not left'))
-      .finally(() => this.#leaving.delete(leaving));
-    this.#leaving.add(leaving);
+    const leave = async () => {
+      try {
+        await cells.remove(cell);
+      } finally {
+        await stop(cell);
+      }
+    };
+    const leaving = leave()
+      .catch((error: unknown) =>
+        logger.warn({ cell: name, err: loggedError(error) }, 'cell not left in order'),
+      )
+      .finally(() => this.#leaving.delete(name));
+    this.#leaving.set(name, leaving);
   }
 
-  /** Opens what joins once every process has reached it. Whichever process sees that first does it, and the others change nothing. */
-  async #openJoined(): Promise<void> {
-    const { stored, processes, now, logger } = this.#options;
-    const [name] =
-      [...(this.#snapshot?.cells ?? [])].find(
-        ([, { isJoining, from }]) => isJoining && now() - from >= heardMs,
-      ) ?? [];
-    if (name === undefined || !this.#snapshot) return;
-    const all = await processes.read();
-    if (all.some(({ cells }) => !cells.includes(name))) return;
+  /** The cells that may open, once every process has reached them. Nobody has heard of all processes before some time is over without a failure. */
+  #joining(): string[] {
+    const { now } = this.#options;
+    if (this.#monotonicNow() - (this.#hearsSince ?? this.#monotonicNow()) < hearsAllMs) return [];
+    return [...(this.#snapshot?.cells ?? [])]
+      .filter(([, { isJoining, from }]) => isJoining && now() - from >= heardMs)
+      .map(([name]) => name);
+  }
+
+  /** Opens a cell if every process has reached it. Whichever process sees that first does it, and the others change nothing. */
+  async #openIfReached(name: string): Promise<void> {
+    const { stored, processes, logger } = this.#options;
+    // One that was heard of a while ago may only be late.
+    const all = await processes.read(lateMs);
+    if (!this.#snapshot || all.some(({ cells }) => !cells.includes(name))) return;
     if (await stored.openJoined(this.#snapshot, name))
       logger.info({ cell: name }, 'cell open to new responses');
     await this.look();

@@ -114,7 +114,7 @@ export class KnownCells {
     const { connection, logger } = this.#options;
     const note = async () => {
       const [seconds] = await connection.time();
-      await connection.hset(this.#key, `${usedMark}${cell}`, String(Number(seconds) * 1_000));
+      await connection.hset(this.#key, `${usedMark}${cell}`, this.#value(Number(seconds) * 1_000));
     };
     note().catch((error: unknown) => {
       this.#used.delete(cell);
@@ -128,11 +128,13 @@ export class KnownCells {
   }
 
   #cellsOf(sets: readonly Note[]): KnownCell[] {
-    const latest = new Map<string, number>();
-    for (const { names: open, at } of sets)
-      for (const name of open) latest.set(name, Math.max(at, latest.get(name) ?? 0));
-    const longestMs = longestLifeMs(this.#options.settings);
-    return [...latest].map(([name, openAt]) => ({ name, openAt, goneAt: openAt + longestMs }));
+    const latest = new Map<string, KnownCell>();
+    for (const { names: open, at, lifeMs } of sets)
+      for (const name of open) {
+        const { openAt = 0, goneAt = 0 } = latest.get(name) ?? {};
+        latest.set(name, { name, openAt: Math.max(at, openAt), goneAt: Math.max(at + lifeMs, goneAt) });
+      }
+    return [...latest.values()];
   }
 
   /** Says that a cell is gone, with all that was in it. False when no cell of the name is known. */
@@ -140,10 +142,11 @@ export class KnownCells {
     const { connection } = this.#options;
     const { sets } = await this.#sets();
     const having = sets.filter(({ names }) => names.includes(name));
-    for (const { field, names, isOpen, at } of having) {
+    for (const { field, names, isOpen, at, lifeMs } of having) {
       const others = names.filter((each) => each !== name).join('');
       const known = sets.find((each) => each.field === others)?.at ?? 0;
-      if (isOpen && others !== '') await connection.hset(this.#key, others, String(Math.max(at, known)));
+      if (isOpen && others !== '')
+        await connection.hset(this.#key, others, this.#value(Math.max(at, known), lifeMs));
       await connection.hdel(this.#key, field);
     }
     return having.length > 0;
@@ -153,11 +156,25 @@ export class KnownCells {
   async #sets(): Promise<{ sets: Note[]; now: number }> {
     const { connection } = this.#options;
     const [noted, [seconds]] = await Promise.all([connection.hgetall(this.#key), connection.time()]);
-    const sets = Object.entries(noted).map(([field, at]): Note => {
+    const ownMs = longestLifeMs(this.#options.settings);
+    const sets = Object.entries(noted).map(([field, value]): Note => {
       const isOpen = !field.startsWith(usedMark);
-      return { field, isOpen, names: Array.from(isOpen ? field : field.slice(1)), at: Number(at) };
+      const [at = 0, lifeMs = 0] = value.split(' ').map(Number);
+      // A process of other settings may keep responses longer.
+      return {
+        field,
+        isOpen,
+        names: Array.from(isOpen ? field : field.slice(1)),
+        at,
+        lifeMs: Math.max(lifeMs, ownMs),
+      };
     });
     return { sets, now: Number(seconds) * 1_000 };
+  }
+
+  /** A note: a time, and how long a response may be there after it, in milliseconds. */
+  #value(at: number, lifeMs = longestLifeMs(this.#options.settings)): string {
+    return `${at} ${lifeMs}`;
   }
 
   /** Whether other sets of cells are noted, and not yet that of this process. */
@@ -170,14 +187,14 @@ export class KnownCells {
   async #note(): Promise<void> {
     const { connection, settings, cells } = this.#options;
     const { sets, now } = await this.#sets();
-    const longestMs = longestLifeMs(settings);
-    const gone = sets.filter(({ at }) => now - at > longestMs).map(({ field }) => field);
-    const askedForMs = settings.retention.idempotencySeconds * 1_000;
+    const gone = sets.filter(({ at, lifeMs }) => now - at > lifeMs).map(({ field }) => field);
+    // The last note of a set may be as old as one becomes.
+    const askedForMs = settings.retention.idempotencySeconds * 1_000 + noteEveryMs.one;
     const open = this.#open;
     const noted = sets.filter(({ isOpen, at }) => isOpen && now - at <= askedForMs);
     this.#noted = [...noted.map(({ names }) => names), Array.from(open)];
     if (gone.length > 0) await connection.hdel(this.#key, ...gone);
-    await connection.hset(this.#key, open, String(now));
+    await connection.hset(this.#key, open, this.#value(now));
     this.#lastNoted = open;
     const { one, several } = noteEveryMs;
     this.#renewAt = performance.now() + (cells.names().length === 1 ? one : several);
@@ -207,10 +224,13 @@ interface Note {
   isOpen: boolean;
   /** In milliseconds of the store's clock. */
   at: number;
+  /** How long after that a response may be there, in milliseconds. */
+  lifeMs: number;
 }
 
 /** How long after its acceptance a response may be there. */
 function longestLifeMs({ retention, timeouts }: Pick<Settings, 'retention' | 'timeouts'>): number {
   const queueMs = Math.max(timeouts.queueMs, timeouts.backgroundQueueMs);
-  return queueMs + timeouts.totalMs + retention.responseSeconds * 1_000 + slackMs;
+  const keptSeconds = Math.max(retention.responseSeconds, retention.idempotencySeconds);
+  return queueMs + timeouts.totalMs + keptSeconds * 1_000 + slackMs;
 }

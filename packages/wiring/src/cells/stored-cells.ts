@@ -11,12 +11,18 @@ import { isOpenAt, type StoredCell } from './cell-states.ts';
 export interface StoredCellsSnapshot {
   version: string | undefined;
   cells: ReadonlyMap<string, StoredCell>;
-  /** The names of those that were taken away. */
-  gone: ReadonlySet<string>;
+  /** Those that were taken away. */
+  gone: ReadonlyMap<string, StoredCell>;
 }
 
 /** How long after it is stored a change begins to hold, in milliseconds: every process has read it by then, also one that missed some reads. */
 export const settleMs = 10_000;
+
+/** How long a change may be on its way to the store, in milliseconds: others must read it long before it holds. */
+const onItsWayMs = 2_000;
+
+/** How long the name of a cell that was taken away is not given to another one, in milliseconds: by then every process has left it. */
+const restMs = 60_000;
 
 /** How often a change is tried again because another one came first. */
 const mostTries = 10;
@@ -52,32 +58,31 @@ export class StoredCells {
     return {
       version,
       cells: new Map(all.filter(([, { isGone }]) => isGone !== true)),
-      gone: new Set(all.filter(([, { isGone }]) => isGone).map(([name]) => name)),
+      gone: new Map(all.filter(([, { isGone }]) => isGone)),
     };
   }
 
   /**
-   * The cell of an address: with its name, or the next one that is free.
+   * The cell of an address: with its name, or the next one that no cell has or has had.
    *
    * @throws {StoredRefusal} for an address that cannot be one.
    */
   async check(address: string, configured: readonly RedisCell[]): Promise<RedisCell> {
-    const { cells } = await this.read();
-    const known = new Set([...configured.map(({ name }) => name), ...cells.keys()]);
-    const cell = readAddress(address, known);
-    if (known.has(cell.name)) throw taken(cell.name, known);
+    const { cells, gone } = await this.read();
+    const known = namesOf(cells, configured);
+    const cell = readAddress(address, new Set([...known, ...gone.keys()]));
+    mustBeFree(cell.name, { known, gone, now: await this.#entries.now() });
     return cell;
   }
 
   /**
    * Adds a cell. It takes no new responses until every process can reach it; then `openJoined` has it take some.
    *
-   * @throws {StoredRefusal} when there is one of its name.
+   * @throws {StoredRefusal} when there is one of its name, or was a moment ago.
    */
   async add({ name, url }: RedisCell, configured: readonly RedisCell[]): Promise<void> {
-    await this.#change((cells, now) => {
-      const known = new Set([...configured.map((each) => each.name), ...cells.keys()]);
-      if (known.has(name)) throw taken(name, known);
+    await this.#change((cells, now, gone) => {
+      mustBeFree(name, { known: namesOf(cells, configured), gone, now });
       return [name, { url, isOpen: false, wasOpen: false, from: now, isJoining: true }];
     });
   }
@@ -86,33 +91,42 @@ export class StoredCells {
   async openJoined({ version, cells }: StoredCellsSnapshot, name: string): Promise<boolean> {
     const { url } = cells.get(name) ?? {};
     if (url === undefined) return false;
-    const from = (await this.#entries.now()) + settleMs;
-    const opened: StoredCell = { url, isOpen: true, wasOpen: false, from };
-    return this.#entries.change({ from: { version }, entries: new Map([[name, JSON.stringify(opened)]]) });
+    const now = await this.#entries.now();
+    const opened: StoredCell = { url, isOpen: true, wasOpen: false, from: now + settleMs };
+    const entries = new Map([[name, JSON.stringify(opened)]]);
+    return this.#entries.change({ from: { version }, entries, notAfter: now + onItsWayMs });
   }
 
   /**
    * Has a cell take no new responses, or take some again.
    *
-   * @throws {StoredRefusal} for one that is not known, and for the last one that takes new responses.
+   * @throws {StoredRefusal} for one that is not known or has another change before it, and for the last one that takes new responses.
    */
   async setOpen(name: string, isOpen: boolean, configured: readonly RedisCell[]): Promise<void> {
-    await this.#change((cells, now) => {
+    await this.#change((cells, now, gone) => {
+      if (!namesOf(cells, configured).has(name)) throw unknown(name);
       const found = configured.find((each) => each.name === name);
       const stored = cells.get(name);
-      if (!found && !stored) throw unknown(name);
       if (stored?.isJoining)
         throw refusedName(
           `is '${name}', which joins: it opens once every process can reach it, and 'remove' takes it away`,
         );
-      const before = stored ?? { isOpen: !found?.isDraining, wasOpen: !found?.isDraining, from: 0 };
+      if (found?.isDraining) {
+        if (isOpen) throw refusedName(`is '${name}', which REDIS_URL drains: take \`drain\` away there`);
+        return undefined;
+      }
+      // One that was taken away, and that REDIS_URL names, is closed.
+      const isClosed = gone.has(name);
+      const before = stored ?? { isOpen: !isClosed, wasOpen: !isClosed, from: 0 };
       if (before.isOpen === isOpen) return undefined;
-      const others = new Map(configured.map((each) => [each.name, !each.isDraining]));
-      for (const [each, { isOpen: itself }] of cells) others.set(each, itself);
-      others.delete(name);
-      if (!isOpen && ![...others.values()].some(Boolean))
+      // A process that has not read this one yet would still carry out the one before.
+      if (before.from > now)
+        throw refusedName(
+          `is '${name}', which is about to change: try again in ${Math.ceil((before.from - now) / 1_000)} s`,
+        );
+      if (!isOpen && isOnlyOpen(name, cells, configured))
         throw refusedName(`is '${name}', the only cell that takes new responses`);
-      return [name, { ...before, isOpen, wasOpen: isOpenAt(before, now), from: now + settleMs }];
+      return [name, { ...before, isOpen, wasOpen: before.isOpen, from: now + settleMs }];
     });
   }
 
@@ -143,15 +157,20 @@ export class StoredCells {
   }
 
   async #change(
-    change: (cells: StoredCellsSnapshot['cells'], now: number) => [string, StoredCell] | undefined,
+    change: (
+      cells: StoredCellsSnapshot['cells'],
+      now: number,
+      gone: StoredCellsSnapshot['gone'],
+    ) => [string, StoredCell] | undefined,
   ): Promise<void> {
     for (let tried = 0; tried < mostTries; tried += 1) {
-      const { version, cells } = await this.read();
-      const changed = change(cells, await this.#entries.now());
+      const { version, cells, gone } = await this.read();
+      const now = await this.#entries.now();
+      const changed = change(cells, now, gone);
       if (!changed) return;
       const [name, cell] = changed;
       const entries = new Map([[name, JSON.stringify(cell)]]);
-      if (await this.#entries.change({ from: { version }, entries })) return;
+      if (await this.#entries.change({ from: { version }, entries, notAfter: now + onItsWayMs })) return;
     }
     throw new Error('the stored cells change all the time');
   }
@@ -168,6 +187,41 @@ function parseStoredCell(name: string, json: string): StoredCell | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The names of the cells that there are. A change of a cell of REDIS_URL says nothing once no address names it. */
+function namesOf(cells: StoredCellsSnapshot['cells'], configured: readonly RedisCell[]): Set<string> {
+  const stored = [...cells].filter(([, { url }]) => url !== undefined).map(([name]) => name);
+  return new Set([...configured.map(({ name }) => name), ...stored]);
+}
+
+function isOnlyOpen(
+  name: string,
+  cells: StoredCellsSnapshot['cells'],
+  configured: readonly RedisCell[],
+): boolean {
+  const drained = new Set(configured.filter(({ isDraining }) => isDraining).map((each) => each.name));
+  return [...namesOf(cells, configured)].every(
+    (each) => each === name || drained.has(each) || cells.get(each)?.isOpen === false,
+  );
+}
+
+/** @throws {StoredRefusal} when a name is not free for a cell that is added. */
+function mustBeFree(
+  name: string,
+  { known, gone, now }: { known: ReadonlySet<string>; gone: StoredCellsSnapshot['gone']; now: number },
+): void {
+  if (known.has(name)) {
+    const free = nextCellName(new Set([...known, ...gone.keys()])) ?? 'z';
+    throw refused(
+      `names the cell '${name}', which there is; give it a name of its own, such as \`cell=${free}\``,
+    );
+  }
+  const restsMs = (gone.get(name)?.from ?? Number.NEGATIVE_INFINITY) + restMs - now;
+  if (restsMs > 0)
+    throw refused(
+      `names the cell '${name}', which was taken away a moment ago; try again in ${Math.ceil(restsMs / 1_000)} s, or give it another name`,
+    );
 }
 
 function removalProblem(
@@ -205,12 +259,6 @@ function readAddress(address: string, known: ReadonlySet<string>): RedisCell {
     if (error instanceof RangeError) throw refused(error.message);
     throw error;
   }
-}
-
-function taken(name: string, known: ReadonlySet<string>): StoredRefusal {
-  return refused(
-    `names the cell '${name}', which there is; give it a name of its own, such as \`cell=${nextCellName(known) ?? 'z'}\``,
-  );
 }
 
 function refused(message: string): StoredRefusal {
