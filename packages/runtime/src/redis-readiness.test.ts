@@ -23,7 +23,7 @@ function facts(different: Partial<RedisFacts> = {}): RedisFacts {
 }
 
 function verdicts(different: Partial<RedisFacts>): string[] {
-  return redisProblems(facts(different)).map(({ severity }) => severity);
+  return redisProblems(facts(different), { isCluster: false }).map(({ severity }) => severity);
 }
 
 describe('redis problems', () => {
@@ -35,7 +35,7 @@ describe('redis problems', () => {
 
   it('refuses a cluster that the address says nothing of, and a server that it calls one', () => {
     expect(redisProblems(facts({ isCluster: true }), { isCluster: true })).toEqual([]);
-    const [missing] = redisProblems(facts({ isCluster: true }));
+    const [missing] = redisProblems(facts({ isCluster: true }), { isCluster: false });
     expect(missing).toMatchObject({ severity: 'refuse', message: expect.stringContaining('add ?cluster') });
     const [needless] = redisProblems(facts(), { isCluster: true });
     expect(needless).toMatchObject({ severity: 'refuse', message: expect.stringContaining('remove it') });
@@ -67,19 +67,21 @@ describe('redis problems', () => {
   it.each<Partial<RedisFacts>>([{ version: '7.0.15' }, { appendOnly: false }, { appendFsync: 'no' }])(
     'refuses %j where what is told of must be on the disk',
     (different) => {
-      const problems = redisProblems(facts(different), { durability: 'fsync' });
+      const problems = redisProblems(facts(different), { isCluster: false, durability: 'fsync' });
       const refused = problems.filter(({ severity }) => severity === 'refuse').map(({ message }) => message);
       expect(refused).toEqual([expect.stringMatching(/^durability is fsync/)]);
     },
   );
 
   it('says plainly when nothing is kept on disk', () => {
-    const [problem] = redisProblems(facts({ appendOnly: false, save: '' }));
+    const [problem] = redisProblems(facts({ appendOnly: false, save: '' }), { isCluster: false });
     expect(problem?.message).toContain('keeps nothing on disk');
     expect(problem?.message).toContain('Set appendonly to yes');
   });
 
   it('does not judge the files of an embedded store', () => {
-    expect(redisProblems(facts({ appendOnly: false, save: '' }), { isEmbedded: true })).toEqual([]);
+    expect(
+      redisProblems(facts({ appendOnly: false, save: '' }), { isCluster: false, isEmbedded: true }),
+    ).toEqual([]);
   });
 });

@@ -79,14 +79,14 @@ export function redisProblems(
   facts: RedisFacts,
   {
     isEmbedded = false,
-    isCluster = false,
+    isCluster,
     durability = 'local',
   }: {
     isEmbedded?: boolean;
     /** Whether the address says that it is a cluster. */
-    isCluster?: boolean;
+    isCluster: boolean;
     durability?: WantedDurability;
-  } = {},
+  },
 ): RedisProblem[] {
   return [
     versionProblem(facts),

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { loggedError, type Logger } from './logger.ts';
+import { parseRedisAddress } from './redis-address.ts';
 import { maskRedisUrl, waitForRedis } from './redis-clients.ts';
 import {
   inspectRedis,
@@ -113,8 +114,9 @@ export class RedisWatch {
   }
 
   #problemsOf(facts: RedisFacts): RedisProblem[] {
-    const { durability = 'local' } = this.#options;
-    return redisProblems(facts, { isEmbedded: facts.isEmbedded, durability });
+    const { url, durability = 'local' } = this.#options;
+    const isCluster = parseRedisAddress(url).topology.kind === 'cluster';
+    return redisProblems(facts, { isEmbedded: facts.isEmbedded, isCluster, durability });
   }
 
   #listen(client: Redis, event: 'close' | 'ready', listener: () => void): void {

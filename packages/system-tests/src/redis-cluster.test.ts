@@ -48,6 +48,11 @@ describe.skipIf(!hasServer).each([1, 3])(
         maxRetries: 10,
       });
 
+    it('says that it is ready', async () => {
+      const urls = [...service.apiUrls, ...service.workers.map(({ healthUrl }) => healthUrl)];
+      for (const url of urls) await eventually(async () => (await fetch(`${url}/readyz`)).status === 200);
+    });
+
     it('has the keys of its cells at as many primaries', async () => {
       const made = await Promise.all(
         tenants.map((_tenant, at) => clientOf(at, at).responses.create({ model, input: 'Hi' })),

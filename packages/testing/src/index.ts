@@ -13,6 +13,7 @@ export { freePort } from './free-ports.ts';
 export { hasBucketServer, type LocalBucket, startLocalBucket } from './local-bucket.ts';
 export { type LocalSentinel, startLocalSentinel } from './local-sentinel.ts';
 export { startLocalCluster, type LocalCluster } from './local-cluster.ts';
+export { serverThatMovesSlots } from './server-that-moves-slots.ts';
 export { costAgainstParsing } from './cost-against-parsing.ts';
 export { hasPostgres, type LocalPostgres, startLocalPostgres } from './local-postgres.ts';
 export { hasServer, isServerAtLeast, serverOnPath, startLocalRedis } from './local-redis.ts';

@@ -22,9 +22,14 @@ export interface LocalCluster {
   stop(): Promise<void>;
 }
 
-/** Starts a cluster with the server on the PATH. Check `hasServer` first. */
-export async function startLocalCluster({ withReplica = false } = {}): Promise<LocalCluster> {
-  const program = serverOnPath();
+/** Starts a cluster with a server, by default with that on the PATH. Check `hasServer` first. */
+export async function startLocalCluster({
+  withReplica = false,
+  program = serverOnPath(),
+}: {
+  withReplica?: boolean;
+  program?: string | undefined;
+} = {}): Promise<LocalCluster> {
   if (program === undefined) throw new Error('there is no Redis or Valkey server on the PATH');
   const directory = await mkdtemp(join(tmpdir(), 'sluice-cluster-'));
   const count = primaries + (withReplica ? 1 : 0);
