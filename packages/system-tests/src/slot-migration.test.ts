@@ -1,6 +1,6 @@
 import { eventually, type LocalCluster, serverThatMovesSlots, startLocalCluster } from '@sluice/testing';
 import OpenAI from 'openai';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { callerOf } from './caller.ts';
 import { type Service, startService } from './service.ts';
 
@@ -62,8 +62,9 @@ function startLoad(service: Service): { end: () => Promise<string[]> } {
 describe.skipIf(program === undefined)('the slot of a cell, where there is a Valkey 9', () => {
   it('moves to another primary and back under load, and no answer is lost', async () => {
     const cluster = await startLocalCluster({ program });
+    onTestFinished(() => cluster.stop());
     const address = `redis://127.0.0.1:${cluster.nodes[0]?.port}`;
-    const service = await startService({
+    await using service = await startService({
       redisUrl: address,
       redisUrlOfProcesses: `${address}?cluster&cells=3`,
       apis: 2,
@@ -88,7 +89,5 @@ describe.skipIf(program === undefined)('the slot of a cell, where there is a Val
       answers = await load.end();
     }
     expect(answers).toEqual(['stream completed', 'whole completed']);
-    await service.stop();
-    await cluster.stop();
   });
 });

@@ -4,7 +4,7 @@ import type { Operator } from '../queues/operator.ts';
 
 /** How often the command looks whether the cell is open, in milliseconds, and for how long. */
 const lookEveryMs = 1_000;
-const withinMs = 60_000;
+const withinMs = 120_000;
 
 /**
  * Waits until a cell that was added takes new responses. On a terminal it says who it waits for.
