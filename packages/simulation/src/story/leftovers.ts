@@ -12,8 +12,8 @@ const permanent = [
   // Whether the store was emptied.
   /:store-mark:(api|worker)$/,
   /:(journal|audit)$/,
-  // The cells that there are, who reaches them, the numbers of them that tenants have, and the grants of limits.
-  /:(cells|cell-counts|cell-processes|stored-cells|slots-epoch|slots-fence)$/,
+  // The cells that there are, the numbers of them that tenants have, and the grants of limits.
+  /:(cells|cell-counts|stored-cells|slots-epoch|slots-fence)$/,
   new RegExp(`:slots:(${queues})$`),
   // Nobody reads it here.
   /:outbox$/,

@@ -9,7 +9,7 @@ const forgetMs = 60_000;
 
 export interface CellProcessesOptions {
   /** To the first cell. */
-  connection: Pick<Redis, 'hgetall' | 'hset' | 'hdel'>;
+  connection: Pick<Redis, 'hgetall' | 'hset' | 'hdel' | 'pexpire'>;
   /** Starts the keys of the first cell. */
   keyPrefix: string;
   /** The clock of the first cell, in milliseconds. */
@@ -42,11 +42,19 @@ export class CellProcesses {
   async note(processId: string, role: string, cells: readonly string[]): Promise<void> {
     const { connection, now } = this.#options;
     const note: Note = { role, host: hostname(), pid: process.pid, cells: [...cells], at: now() };
-    await connection.hset(this.#key, processId, JSON.stringify(note));
+    await Promise.all([
+      connection.hset(this.#key, processId, JSON.stringify(note)),
+      connection.pexpire(this.#key, forgetMs),
+    ]);
   }
 
   async leave(processId: string): Promise<void> {
     await this.#options.connection.hdel(this.#key, processId);
+  }
+
+  /** Takes away the notes of those that are gone. */
+  async sweep(): Promise<void> {
+    await this.read();
   }
 
   /** Those that were heard of in this time, in milliseconds; by default those that count as alive. */

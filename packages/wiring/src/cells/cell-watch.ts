@@ -10,6 +10,9 @@ import { settleMs, type StoredCells, type StoredCellsSnapshot } from './stored-c
 /** How often the stored cells are looked at, in milliseconds. */
 const lookEveryMs = 2_000;
 
+/** How often a process takes the notes of processes that are gone away, in looks. */
+const sweepEveryLooks = 30;
+
 /** How long a process must have looked without a failure before it knows of all others, in milliseconds: each has said that it is there since. */
 const hearsAllMs = 12_000;
 
@@ -81,6 +84,7 @@ export class CellWatch<Cell extends JoinedCell> {
   /** When the last look was over that read what is stored, and since when no look has failed. */
   #heardAt = Number.NEGATIVE_INFINITY;
   #hearsSince: number | undefined;
+  #lookCount = 0;
   readonly #looks: RegularLook;
 
   constructor(options: CellWatchOptions<Cell>) {
@@ -176,6 +180,7 @@ export class CellWatch<Cell extends JoinedCell> {
       .filter((name) => this.#joined.get(name)?.isReached ?? this.#isConfigured(name));
     await processes.note(this.#processId, role, reached);
     for (const name of this.#joining()) await this.#openIfReached(name);
+    if ((this.#lookCount += 1) % sweepEveryLooks === 0) await processes.sweep();
   }
 
   #isConfigured(name: string): boolean {
