@@ -50,7 +50,7 @@ describe.skipIf(!hasServer)('cells that come and go, where there is a server', (
       await eventually(async () => (await cellOfNew()) === added);
       const there = (await other.create({ input: 'Hi' })).body;
       expect(cellOf(there.id)).toBe(added);
-      // What the tenant has begun elsewhere is found by its key, goes on where it is, and is on the same list.
+      // The tenant's earlier response is found by its key, goes on where it is, and is read as before.
       for (const caller of [one, other])
         expect((await caller.create({ input: 'Hi' }, { headers: key })).body.id).toBe(before.id);
       const next = await one.create({ input: 'And?', previous_response_id: before.id });

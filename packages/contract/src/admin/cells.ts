@@ -28,7 +28,7 @@ export const addCellSchema = z.strictObject({
   address: z.string().min(1).max(2_000),
 });
 
-/** What has become of a cell. It holds in every process within ten seconds. */
+/** A change of a cell. It holds in every process within ten seconds. */
 export const changedCellSchema = z.object({
   object: z.literal('cell'),
   cell: z.string(),

@@ -10,7 +10,7 @@ export interface ShownCell {
   clients: { commands: Pick<Redis, 'zcard' | 'info'> };
 }
 
-/** What is known of the cells of a service. */
+/** The cells of a service, as its processes know them. */
 export interface CellsInEffect {
   cells: { all: readonly ShownCell[] };
   states: { of: (cell: string) => 'open' | 'opening' | 'draining' | 'joining' };

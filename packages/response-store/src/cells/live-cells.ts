@@ -7,7 +7,7 @@ export interface CellFollower<Cell> {
   leave: (cell: Cell) => void | Promise<void>;
 }
 
-/** What the parts of a process see of its cells. */
+/** The cells of a process, as its parts see them. */
 export type Cells<Cell extends { name: string }> = Pick<
   LiveCells<Cell>,
   'first' | 'all' | 'get' | 'of' | 'follow'

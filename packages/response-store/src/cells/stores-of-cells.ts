@@ -29,9 +29,9 @@ export type ByCell<Store> = ReadonlyMap<Cell, Store>;
 export function responseStores(
   keyPrefix: string,
   stores: ByCell<ResponseStore>,
-  cells?: Pick<CellsInUse, 'open' | 'isCurrent' | 'isJoining'>,
+  cells?: Pick<CellsInUse, 'open' | 'knowsAll' | 'isJoining'>,
 ): ResponseStores {
-  const { all, of, inCell } = finder(stores, cells?.isCurrent);
+  const { all, of, inCell } = finder(stores, cells?.knowsAll);
   const names = () => [...stores.keys()];
   const keys: RedisKeys = redisKeys(keyPrefix, names, cells ? () => cells.open : names);
   const united: ResponseStores = {
@@ -69,7 +69,7 @@ export function callerStores(
   stores: ByCell<CallerStore>,
   cells: CellsInUse,
 ): CallerStores {
-  const { all, of, inCell } = finder(stores, cells.isCurrent);
+  const { all, of, inCell } = finder(stores, cells.knowsAll);
   const common = responseStores(keyPrefix, stores, cells);
   const tenantCells = new TenantCells(cells);
   return {
@@ -160,7 +160,7 @@ interface Finder<Store> {
  * A response of a cell that is not known is asked for in the first one, which does not have it, unless the cell may have come a moment ago: nobody says
  * then that a response is not there.
  */
-function finder<Store>(stores: ByCell<Store>, isCurrent = () => true): Finder<Store> {
+function finder<Store>(stores: ByCell<Store>, knowsAll = () => true): Finder<Store> {
   const first = () => {
     for (const store of stores.values()) return store;
     throw new RangeError('There is no cell');
@@ -173,7 +173,7 @@ function finder<Store>(stores: ByCell<Store>, isCurrent = () => true): Finder<St
     of: (responseId) => {
       const store = stores.get(cellOf(responseId));
       if (store) return store;
-      if (!isCurrent()) throw new ServiceError('server_is_overloaded');
+      if (!knowsAll()) throw new ServiceError('server_is_overloaded');
       return first();
     },
   };

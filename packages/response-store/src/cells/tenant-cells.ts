@@ -26,7 +26,7 @@ export interface CellsInUse {
   /** The sets of cells that took new responses before, as long as what they took may be asked for. */
   former: () => readonly (readonly Cell[])[];
   /** Whether all cells are known, so that a response of another one is nowhere. */
-  isCurrent: () => boolean;
+  knowsAll: () => boolean;
   /** Whether a cell was added and has nothing yet: not every process can reach it. */
   isJoining: (cell: Cell) => boolean;
   /** Whether those are known, and the numbers of cells of tenants: they are read from the first cell. */
@@ -41,7 +41,7 @@ const asideMs = 1_000;
 
 type Limits = Readonly<GivenLimits>;
 
-type TenantCellsInUse = Omit<CellsInUse, 'onUse' | 'isCurrent' | 'isJoining'>;
+type TenantCellsInUse = Omit<CellsInUse, 'onUse' | 'knowsAll' | 'isJoining'>;
 
 /** The cells of tenants: the first that a tenant prefers, as many as its limits say. */
 export class TenantCells {

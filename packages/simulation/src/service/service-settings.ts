@@ -20,7 +20,7 @@ export interface ServiceChoices {
   isReplicated: boolean;
   /** How many cells the store has; 1 by default. */
   cells?: number;
-  /** What becomes of the second one: one that is added is not among the addresses. */
+  /** The change of the second one: one that is added is not among the addresses. */
   cellChange?: CellChange | undefined;
   /** Whether it has the tenants and the model of a crowd; false by default. */
   hasCrowd?: boolean | undefined;

@@ -16,7 +16,7 @@ export interface ServiceOptions {
   isReplicated: boolean;
   /** How many cells the store has; 1 by default. */
   cells?: number;
-  /** What becomes of the second one while they run. */
+  /** The change of the second one while they run. */
   cellChange?: CellChange | undefined;
   hasCrowd?: boolean | undefined;
   providersOf: ProvidersOf;

@@ -14,7 +14,7 @@ export async function changeCells(service: SimulatedService, change: CellChange)
   const [first] = networks;
   if (!first) throw new Error('There is no store');
   const ask = (...args: (string | number)[]) => Promise.resolve(first.ask(...args.map(String)));
-  // What of it is used: the operator is asked for nothing by the faults.
+  // The stored cells use no more of it. No fault befalls the operator.
   const connection = {
     hget: (key: string, field: string) => ask('HGET', key, field),
     hscan: (key: string, ...more: (string | number)[]) => ask('HSCAN', key, ...more),

@@ -13,7 +13,7 @@ export interface Scenario {
   isReplicated?: boolean;
   /** How many cells the store has; 1 by default. */
   cells?: number;
-  /** What an operator does with the second cell when all processes run; nothing by default. */
+  /** An operator changes the second cell so when all processes run; nothing by default. */
   cellChange?: CellChange;
   /** Whether the service has the tenants and the model of a crowd; false by default. */
   hasCrowd?: boolean;

@@ -19,7 +19,7 @@ export interface CellChangesOptions {
   known: KnownCells;
   /** The cells of REDIS_URL. */
   configured: readonly RedisCell[];
-  /** What the settings ask of a store. */
+  /** The settings ask so much of a store. */
   durability: Settings['durability'];
   /** The clock of the first cell, in milliseconds. */
   now: () => number;

@@ -104,7 +104,7 @@ export function cellsInUse({
       return states.open;
     },
     former: () => known.former,
-    isCurrent: () => cellWatch.knowsAll,
+    knowsAll: () => cellWatch.knowsAll,
     isJoining: (cell) => states.of(cell) === 'joining',
     areFormerKnown: () => known.isKnown && cellCounts.isKnown && cellWatch.isCurrent,
     cellCounts,

@@ -177,14 +177,11 @@ export class CellWatch<Cell extends JoinedCell> {
     if (role === undefined) return;
     const reached = cells.all
       .map(({ name }) => name)
-      .filter((name) => this.#joined.get(name)?.isReached ?? this.#isConfigured(name));
+      // Those that were not added are those of REDIS_URL.
+      .filter((name) => this.#joined.get(name)?.isReached ?? true);
     await processes.note(this.#processId, role, reached);
     for (const name of this.#joining()) await this.#openIfReached(name);
     if ((this.#lookCount += 1) % sweepEveryLooks === 0) await processes.sweep();
-  }
-
-  #isConfigured(name: string): boolean {
-    return this.#snapshot?.cells.get(name)?.url === undefined || this.#options.states.isConfigured(name);
   }
 
   /** Joins a cell that was added. False when its name is that of one that is not left yet. */

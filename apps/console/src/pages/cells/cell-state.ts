@@ -17,7 +17,7 @@ export const origins: Record<NonNullable<CellRow['origin']>, string> = {
 
 export type CellAct = 'drain' | 'open' | 'remove';
 
-/** What can be done with a cell; the service refuses some of it. The only cell that takes new responses cannot be drained. */
+/** An operator can do so much with a cell; the service refuses some of it. The only cell that takes new responses cannot be drained. */
 export function actsOf(row: CellRow, rows: readonly CellRow[]): readonly CellAct[] {
   const { state, origin } = row;
   if (state === 'unknown') return [];
@@ -36,7 +36,7 @@ export interface CellNote {
   text: string;
 }
 
-/** What an operator has to know of a cell beyond its row. */
+/** A note tells an operator of a cell what its row does not. */
 export function noteOf({ cell, state, waits_for: waitsFor }: CellRow): CellNote | undefined {
   if (waitsFor.length > 0) {
     const text = `The cell ${cell} waits to be reached by ${waitsFor.join(', ')}.`;

@@ -81,7 +81,7 @@ export function CellsPage() {
   );
 }
 
-/** What has to be known of some cells, above the list. */
+/** The notes of some cells, above the list. */
 function Notes({ rows }: { rows: readonly CellRow[] }) {
   return rows.map((row) => {
     const note = noteOf(row);
