@@ -99,14 +99,20 @@ describe.skipIf(!hasServer)('what docs/operating.md says of sizes (needs a serve
     };
     const quiet = await commandsEachSecond();
     const leaving = new AbortController();
-    const open = Array.from({ length: streams }, () =>
-      caller
-        .stream({ input: 'Say nothing. [[sluice: hang]]' }, { signal: leaving.signal })
-        .catch((error: unknown) => error),
+    const ended: string[] = [];
+    const open = Array.from({ length: streams }, async () =>
+      caller.stream({ input: 'Say nothing. [[sluice: hang]]' }, { signal: leaving.signal }).then(
+        ({ final }) => ended.push(JSON.stringify(final)),
+        (error: unknown) => ended.push(String(error)),
+      ),
     );
     try {
       const { healthUrl = '' } = service.workers[0] ?? {};
-      await eventually(async () => (await runningAttempts(healthUrl)) === streams, { timeoutMs: 30_000 });
+      await eventually(async () => {
+        const running = await runningAttempts(healthUrl);
+        if (running === streams) return true;
+        throw new Error(`${running} streams run, and ${ended.length} have ended: ${ended.join(', ')}`);
+      });
       const commands = (await commandsEachSecond()) - quiet;
       console.log(`${(commands / streams).toFixed(2)} commands a second for a silent stream`);
       expect(commands / streams).toBeLessThanOrEqual(

@@ -1,3 +1,4 @@
+export { askRedis } from './ask-redis.ts';
 export { bundleCommand } from './bundled-command.ts';
 export { cpuTimeMs, treeCpuTimeMs } from './cpu-time.ts';
 export { checkEventGrammar } from './event-grammar.ts';
@@ -9,10 +10,16 @@ export { startFakeOtlpReceiver } from './fake-otlp-receiver.ts';
 export type { FakeOtlpReceiver, ReceivedSpan } from './fake-otlp-receiver.ts';
 export { startFakeUpstream } from './fake-upstream.ts';
 export type { FakeUpstream, UpstreamHandler } from './fake-upstream.ts';
-export { freePort } from './free-ports.ts';
+export { freePort, freePorts } from './free-ports.ts';
 export { hasBucketServer, type LocalBucket, startLocalBucket } from './local-bucket.ts';
 export { type LocalSentinel, startLocalSentinel } from './local-sentinel.ts';
-export { startLocalCluster, type LocalCluster } from './local-cluster.ts';
+export {
+  formCluster,
+  settingsOfNode,
+  startLocalCluster,
+  type LocalCluster,
+  type NodeOfCluster,
+} from './local-cluster.ts';
 export { serverThatMovesSlots } from './server-that-moves-slots.ts';
 export { costAgainstParsing } from './cost-against-parsing.ts';
 export { hasPostgres, type LocalPostgres, startLocalPostgres } from './local-postgres.ts';

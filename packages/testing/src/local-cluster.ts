@@ -40,14 +40,12 @@ export async function startLocalCluster({
     busPort: ports[count + at] ?? 0,
   }));
   const servers = nodes.map(({ port, busPort }) => startNode(program, directory, port, busPort));
-  const clients = nodes.map(({ host, port }) => new Redis({ host, port, protocol: 2 }));
-  for (const client of clients) client.on('error', () => undefined); // Expected until the servers listen.
   const stop = async () => {
     await Promise.all(servers.map(killServer));
     await rm(directory, { recursive: true, force: true });
   };
   try {
-    await formCluster(clients, nodes);
+    await formCluster(nodes);
     return {
       nodes: nodes.map(({ host, port }, at) => ({ host, port, pid: Number(servers[at]?.pid) })), // They have started.
       ask: (port, ...command) => askRedis(port, ...command),
@@ -56,8 +54,6 @@ export async function startLocalCluster({
   } catch (error) {
     await stop();
     throw error;
-  } finally {
-    for (const client of clients) client.disconnect();
   }
 }
 
@@ -68,19 +64,41 @@ function startNode(program: string, directory: string, port: number, busPort: nu
     dir: directory,
     save: '',
     appendonly: 'no',
-    'cluster-enabled': 'yes',
-    'cluster-port': busPort,
-    'cluster-config-file': `nodes-${port}.conf`,
+    ...settingsOfNode({ port, busPort }),
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
   return spawn(program, flags, { stdio: 'ignore' });
 }
 
-/** Joins the servers into one cluster and gives each a share of the slots. */
-async function formCluster(
-  clients: readonly Redis[],
-  nodes: readonly { host: string; port: number; busPort: number }[],
-): Promise<void> {
+/** A server that may join a cluster. */
+export interface NodeOfCluster {
+  host: string;
+  port: number;
+  /** Where the other nodes speak to it. */
+  busPort: number;
+}
+
+/** The settings of a server that joins a cluster. */
+export function settingsOfNode({ port, busPort }: Omit<NodeOfCluster, 'host'>): Record<string, string> {
+  return {
+    'cluster-enabled': 'yes',
+    'cluster-port': String(busPort),
+    'cluster-config-file': `nodes-${port}.conf`,
+  };
+}
+
+/** Joins servers into one cluster, and gives each of the first three a third of the slots. They may have begun to start only. */
+export async function formCluster(nodes: readonly NodeOfCluster[]): Promise<void> {
+  const clients = nodes.map(({ host, port }) => new Redis({ host, port, protocol: 2 }));
+  for (const client of clients) client.on('error', () => undefined); // Expected until the servers listen.
+  try {
+    await joinNodes(clients, nodes);
+  } finally {
+    for (const client of clients) client.disconnect();
+  }
+}
+
+async function joinNodes(clients: readonly Redis[], nodes: readonly NodeOfCluster[]): Promise<void> {
   for (const [at, client] of clients.slice(0, primaries).entries()) {
     await client.ping();
     const first = Math.floor((slots * at) / primaries);

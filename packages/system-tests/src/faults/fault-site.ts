@@ -1,13 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import {
-  eventually,
-  type LocalRedis,
-  type RedisProxy,
-  startLocalRedis,
-  startRedisProxy,
-} from '@sluice/testing';
+import { eventually, type LocalRedis, type RedisProxy } from '@sluice/testing';
 import {
   type RunningApi,
   type RunningWorker,
@@ -16,6 +7,13 @@ import {
   startService,
 } from '../service.ts';
 import { send, type WireAnswer, type WireRequest } from '../wire.ts';
+import {
+  type CellOfSite,
+  cellsOfSite,
+  type SiteStore,
+  type SiteTopology,
+  startStores,
+} from './site-stores.ts';
 import { type StampedUpstream, startStampedUpstream } from './stamped-upstream.ts';
 
 /** A lock as short as the settings allow, so that a takeover can be measured often. */
@@ -30,13 +28,6 @@ export const neighbourKey = 'sk-neighbour-0123456789ab';
 /** How many apis and workers a site has between faults. */
 const crew = 2;
 
-/** The cells of a site with several primaries, and a tenant of each: rendezvous hashing gives these names their homes there. */
-const cellsOfSite = [
-  { name: '0', tenant: 'team-1' },
-  { name: 'E', tenant: 'team-0' },
-  { name: 's', tenant: 'team-6' },
-] as const;
-
 /**
  * The service as it is deployed: two apis and two workers as built, a Redis with its log on disk, a proxy in the path to
  * it, and an upstream whose tokens name their call. Everything in it can be killed.
@@ -45,8 +36,8 @@ export interface FaultSite {
   service: Service;
   upstream: StampedUpstream;
   /** The path to the Redis that meets the faults. */
-  proxy: RedisProxy;
-  /** That Redis, as it is now: a restart makes another one. */
+  proxy: () => RedisProxy;
+  /** That Redis, as it is now: a restart and a failover make another one. */
   redis: () => LocalRedis;
   /** The Redis of each cell. */
   stores: () => LocalRedis[];
@@ -54,6 +45,8 @@ export interface FaultSite {
   hasNeighbour: boolean;
   killRedis: () => Promise<void>;
   restartRedis: () => Promise<void>;
+  /** Gives that Redis a replica, and resolves with what has it take over. */
+  prepareFailover: SiteStore['prepareFailover'];
   /** The apis that take requests, without those that were killed or told to stop. */
   apis: () => RunningApi[];
   workers: () => RunningWorker[];
@@ -73,46 +66,33 @@ export interface FaultSiteOptions {
   settings?: SettingsFile;
   /** Variables of its processes. */
   env?: Record<string, string>;
-  /** The cell of the tester, whose primary meets the faults, of three that there are then. Default: there is one primary. */
-  struckCell?: 0 | 1 | 2;
+  /** Default: one primary, or a cluster of three if `SLUICE_TEST_STORE` says `cluster`. */
+  topology?: SiteTopology;
+  /** The cell of the tester, whose primary meets the faults, where there are three. Default: the first one. */
+  struckCell?: CellOfSite;
 }
 
-/** A Redis with its log on disk, and the path to it. */
-interface SiteStore {
-  directory: string;
-  redis: LocalRedis;
-  proxy: RedisProxy;
-}
-
-async function startStore(): Promise<SiteStore> {
-  const directory = await mkdtemp(join(tmpdir(), 'sluice-faults-'));
-  const redis = await startLocalRedis({ directory, kind: 'server' });
-  return { directory, redis, proxy: await startRedisProxy(redis.url) };
-}
+const topologyOfRun: SiteTopology =
+  process.env['SLUICE_TEST_STORE'] === 'cluster' ? 'cluster' : 'one primary';
 
 /** Starts a site. Its processes, its store and its files are gone when it is disposed of. */
 export async function startFaultSite(options: FaultSiteOptions = {}): Promise<FaultSite> {
-  const { root, settings, env, struckCell } = options;
-  const stores = await Promise.all(
-    Array.from({ length: struckCell === undefined ? 1 : cellsOfSite.length }, startStore),
-  );
-  const struck = stores[struckCell ?? 0];
-  const [first] = stores;
+  const { root, settings, env, struckCell = 0, topology = topologyOfRun } = options;
+  const stores = await startStores(topology);
+  const struck = stores.primaries[struckCell];
+  const [first] = stores.primaries;
   if (!struck || !first) throw new RangeError('There is no such cell');
-  const addresses = stores.map(({ proxy: { url } }, at) =>
-    at === 0 ? url : `${url}?cell=${cellsOfSite[at]?.name}`,
-  );
   const upstream = await startStampedUpstream();
   const routes = [{ provider: 'upstream' }];
   const service = await startService({
     apis: crew,
     workers: crew,
-    redisUrl: first.redis.url,
-    redisUrlOfProcesses: addresses.join(' '),
+    redisUrl: first.redis().url,
+    redisUrlOfProcesses: stores.address,
     ...(root !== undefined && { root }),
     ...(env && { env }),
     settings: {
-      keys: keysOf(struckCell),
+      keys: keysOf(topology, struckCell),
       recovery,
       drainTimeoutMs: 20_000,
       workerConcurrency: 256,
@@ -133,15 +113,13 @@ export async function startFaultSite(options: FaultSiteOptions = {}): Promise<Fa
   return {
     service,
     upstream,
-    proxy: struck.proxy,
-    redis: () => struck.redis,
-    stores: () => stores.map(({ redis }) => redis),
-    hasNeighbour: struckCell !== undefined,
-    killRedis: () => struck.redis.kill(),
-    async restartRedis() {
-      const { directory, redis } = struck;
-      struck.redis = await startLocalRedis({ directory, port: redis.port, kind: 'server' });
-    },
+    proxy: () => struck.proxy(),
+    redis: () => struck.redis(),
+    stores: () => stores.primaries.map(({ redis }) => redis()),
+    hasNeighbour: topology !== 'one primary',
+    killRedis: () => struck.redis().kill(),
+    restartRedis: () => struck.restart(),
+    prepareFailover: () => struck.prepareFailover(),
     apis: () => service.apis,
     workers: () => service.workers,
     dismiss,
@@ -168,20 +146,16 @@ export async function startFaultSite(options: FaultSiteOptions = {}): Promise<Fa
         await service.stop();
       } finally {
         await upstream.close();
-        for (const { proxy, redis, directory } of stores) {
-          await proxy.stop();
-          await redis.stop();
-          await rm(directory, { recursive: true, force: true });
-        }
+        await stores.stop();
       }
     },
   };
 }
 
 /** The keys of the tester, and of a tenant of another cell where there are several. */
-function keysOf(struckCell: number | undefined): object[] {
+function keysOf(topology: SiteTopology, struckCell: CellOfSite): object[] {
   const limits = { readsPerMinute: 1_000_000 };
-  if (struckCell === undefined) return [{ name: 'tester', key: testerKey, limits }];
+  if (topology === 'one primary') return [{ name: 'tester', key: testerKey, limits }];
   const [here, beside] = [0, 1].map((more) => cellsOfSite[(struckCell + more) % cellsOfSite.length]?.tenant);
   return [
     { name: here, key: testerKey, limits },

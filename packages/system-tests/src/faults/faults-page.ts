@@ -105,7 +105,7 @@ function figuresOf(tries: readonly Try[]): string[] {
 }
 
 /** A row for each fault of one of three primaries: responses of its cell, and those beside it. */
-export function cellsSection(tries: readonly Try[]): Table {
+export function cellsSection(topology: 'three primaries' | 'cluster', tries: readonly Try[]): Table {
   const rows = faultsOfStore.flatMap((fault) => {
     const found = tries.filter(({ name }) => name.startsWith(`${fault} / `));
     if (found.length === 0) return [];
@@ -123,8 +123,8 @@ export function cellsSection(tries: readonly Try[]): Table {
     ];
   });
   return {
-    title: 'One of three primaries',
-    text: 'The service has three cells, each with a primary of its own. The faults befall one of them, the first one and another one by turns, and what is there has the promises of the tables above. A tenant of another cell asks all the while, one request after the other: each must be served, within 1.5 s. Its times are in milliseconds.',
+    title: topology === 'cluster' ? 'One primary of a cluster' : 'One of three primaries',
+    text: `The service has three cells, each with a primary of its own${topology === 'cluster' ? ', and the primaries are those of one cluster' : ''}. The faults befall one of them, the first one and another one by turns, and what is there has the promises of the tables above. A tenant of another cell asks all the while, one request after the other: each must be served, within 1.5 s. Its times are in milliseconds.`,
     columns: ['fault', 'tries there', 'violations', 'requests beside it', 'violations', 'p50', 'p99'],
     rows,
   };

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { within } from '@sluice/testing';
+import { askRedis, within } from '@sluice/testing';
 import { type FaultSite, recovery } from './fault-site.ts';
 import type { Fault } from './matrix.ts';
 
@@ -20,6 +20,9 @@ export interface Injection {
 
 /** Longer than the patience of an api, so that requests are refused, and shorter or longer than a lock. */
 const outageMs = { shortest: 1_800, longest: 4_500 };
+
+/** About how long it takes with a replica that is up to date, in milliseconds. */
+const failoverMs = 300;
 
 /** Makes a fault ready. `random` decides how long it lasts. */
 export function injectionOf(site: FaultSite, fault: Fault, random: () => number): Injection {
@@ -50,20 +53,35 @@ export function injectionOf(site: FaultSite, fault: Fault, random: () => number)
     case 'path to Redis cut':
       return outage(
         someOutageMs,
-        () => site.proxy.refuse(),
-        () => site.proxy.mend(),
+        () => site.proxy().refuse(),
+        () => site.proxy().mend(),
       );
     case 'path to Redis silent':
       return outage(
         someOutageMs,
-        () => site.proxy.silence(),
-        () => site.proxy.speak(),
+        () => site.proxy().silence(),
+        () => site.proxy().speak(),
       );
+    case 'path to Redis lost without a word':
+      return outage(
+        someOutageMs,
+        () => site.proxy().losePath(),
+        () => site.proxy().restorePath(),
+      );
+    case 'Redis failed over to its replica':
+      return {
+        lastsMs: failoverMs,
+        async begin() {
+          const takeOver = await site.prepareFailover();
+          const over = takeOver();
+          return { over, repaired: over };
+        },
+      };
     case 'one in a hundred replies of Redis lost':
       return outage(
         someOutageMs,
-        () => site.proxy.loseEvery(100),
-        () => site.proxy.loseEvery(0),
+        () => site.proxy().loseEvery(100),
+        () => site.proxy().loseEvery(0),
       );
     case 'upstream cut':
       return death(() => {
@@ -124,6 +142,6 @@ export async function endAndReplace(
   if (unclean.length > 0) throw new Error(`did not stop with exit code 0: ${JSON.stringify(unclean)}`);
 }
 
-async function cutSubscribers({ service }: FaultSite): Promise<void> {
-  await service.redis.client.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+async function cutSubscribers(site: FaultSite): Promise<void> {
+  await Promise.all(site.stores().map(({ port }) => askRedis(port, 'CLIENT', 'KILL', 'TYPE', 'pubsub')));
 }

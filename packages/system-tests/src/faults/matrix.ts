@@ -10,6 +10,8 @@ export const faults = [
   'Redis frozen for longer than a lock',
   'path to Redis cut',
   'path to Redis silent',
+  'path to Redis lost without a word',
+  'Redis failed over to its replica',
   'one in a hundred replies of Redis lost',
   'upstream cut',
   'api stopped with SIGTERM',
@@ -183,6 +185,8 @@ export const matrix: Record<Fault, Record<Moment, Record<Mode, Cell>>> = {
   'Redis frozen for longer than a lock': outage('the freeze'),
   'path to Redis cut': outage('the cut'),
   'path to Redis silent': outage('the silence'),
+  'path to Redis lost without a word': outage('the loss'),
+  'Redis failed over to its replica': outage('the failover'),
   'one in a hundred replies of Redis lost': outage('lost replies'),
   'upstream cut': {
     queued: every({ cannotHappen: noCallYet }),
@@ -254,6 +258,8 @@ export const arrivals: Partial<Record<Fault, ArrivalPromise>> = {
   'Redis frozen for longer than a lock': refusedOrServed(),
   'path to Redis cut': refusedOrServed(),
   'path to Redis silent': refusedOrServed(),
+  'path to Redis lost without a word': refusedOrServed(),
+  'Redis failed over to its replica': refusedOrServed(),
   'one in a hundred replies of Redis lost': refusedOrServed(),
 };
 

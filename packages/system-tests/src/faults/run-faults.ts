@@ -94,28 +94,43 @@ async function runMatrix({ only, tries, seed }: FaultsOptions, progress: Progres
   };
 }
 
-/** What befalls one of three primaries: the first one, which has more than responses, and another one. */
-async function strikeOneCell({ only, tries, seed }: FaultsOptions, progress: Progress): Promise<PartReport> {
+/** What befalls one of three primaries, by themselves and in a cluster: the first one, which has more than responses, and another one. */
+async function strikeOneCell(options: FaultsOptions, progress: Progress): Promise<PartReport> {
+  const reports: PartReport[] = [];
+  for (const topology of ['three primaries', 'cluster'] as const)
+    reports.push(await strikeOneOf(topology, options, progress));
+  return {
+    sections: reports.flatMap(({ sections }) => sections),
+    violations: reports.flatMap(({ violations }) => violations),
+  };
+}
+
+async function strikeOneOf(
+  topology: 'three primaries' | 'cluster',
+  { only, tries, seed }: FaultsOptions,
+  progress: Progress,
+): Promise<PartReport> {
   const struck = [0, 2] as const;
   const all: Try[] = [];
   for (const struckCell of struck) {
+    const place = `${struckCell === 0 ? 'the first' : 'another'} one of ${topology}`;
     const { rounds, done } = startMatrix({
       ...(only !== undefined && { only }),
       faults: faultsOfStore,
+      topology,
       struckCell,
       tries: Math.ceil(tries / struck.length),
       seed,
       lanes: 1,
-      onRound: (fault) =>
-        progress.say(`cells: ${fault} at ${struckCell === 0 ? 'the first' : 'another'} one`),
+      onRound: (fault) => progress.say(`cells: ${fault} at ${place}`),
     });
     await done;
     all.push(...(await Promise.all(rounds.values())).flat());
   }
   return {
-    sections: [cellsSection(all)],
+    sections: [cellsSection(topology, all)],
     violations: all.flatMap(({ name, problems }) =>
-      problems.map((problem) => `one of three primaries: ${name} (seed ${seed}): ${problem}`),
+      problems.map((problem) => `one of ${topology}: ${name} (seed ${seed}): ${problem}`),
     ),
   };
 }

@@ -2,14 +2,16 @@ import { randomFrom } from '@sluice/testing';
 import { type FaultSite, startFaultSite } from './fault-site.ts';
 import { type Fault, faults, nameOf, type Place, places } from './matrix.ts';
 import { runRound, type Try } from './round.ts';
+import type { CellOfSite, SiteTopology } from './site-stores.ts';
 
 export interface MatrixOptions {
   /** Cells whose name contains this, in any case. Default: all. */
   only?: string;
   /** Undefined for all. */
   faults?: readonly Fault[];
-  /** The cell whose primary meets the faults, of three; see `FaultSiteOptions`. */
-  struckCell?: 0 | 1 | 2;
+  /** See `FaultSiteOptions`. */
+  topology?: SiteTopology;
+  struckCell?: CellOfSite;
   /** How many responses each cell sees. */
   tries: number;
   seed: number;
@@ -44,7 +46,7 @@ export function placesFor(only = ''): Place[] {
  * rejects if one could not be started or stopped.
  */
 export function startMatrix(options: MatrixOptions): { rounds: MatrixRun; done: Promise<void> } {
-  const { lanes, root, struckCell } = options;
+  const { lanes, root, topology, struckCell } = options;
   const wanted = placesFor(options.only);
   const waiting = (options.faults ?? faults).filter((fault) => wanted.some((place) => place.fault === fault));
   const results = new Map(waiting.map((fault) => [fault, Promise.withResolvers<Try[]>()] as const));
@@ -52,6 +54,7 @@ export function startMatrix(options: MatrixOptions): { rounds: MatrixRun; done: 
   const lane = async () => {
     await using site = await startFaultSite({
       ...(root !== undefined && { root }),
+      ...(topology && { topology }),
       ...(struckCell !== undefined && { struckCell }),
     });
     for (let fault = waiting.shift(); fault !== undefined; fault = waiting.shift()) {
