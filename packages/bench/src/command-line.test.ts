@@ -9,6 +9,7 @@ describe('the flags of the benchmark', () => {
       quick: false,
       scenarios: [],
       rivals: [],
+      against: undefined,
       output: 'page.md',
       keeps: 'sections',
       profile: undefined,
@@ -46,6 +47,14 @@ describe('the flags of the benchmark', () => {
       "There is nothing called 'envoy' to compare with: use portkey, litellm, restate, pg-boss, graphile-worker.",
     );
     expect(usage).toContain('portkey,litellm');
+  });
+
+  it('ask for a comparison with another build', () => {
+    expect(parse('--against', '../former')).toMatchObject({
+      scenarios: ['former-build'],
+      against: '../former',
+      output: undefined,
+    });
   });
 
   it('hold the costs against those of the last release where figures mean something', () => {

@@ -9,6 +9,8 @@ export interface BenchOptions {
   scenarios: string[];
   /** Names of what to compare with: gateways, and durable peers. Empty: all that are known. */
   rivals: string[];
+  /** The root of another build, which is measured beside this one. */
+  against: string | undefined;
   /** The file of the page. Undefined: the page is printed. */
   output: string | undefined;
   /** Whether sections of other scenarios stay in that file, or the whole of it is written. */
@@ -34,6 +36,7 @@ export const usage = `Usage: npm run bench -- [flags]
   --write           put the sections of these scenarios on the page, whose other sections stay
   --with NAMES      compare with these, which are installed for it: the gateways ${rivalsOf.get('gateways')?.join(',')}
                     and the durable peers ${rivalsOf.get('durable-peers')?.join(',')}
+  --against DIR     compare with the build of another checkout, such as one of the last release
   --output FILE     write the page there
   --profile DIR     write CPU profiles of the api and the worker there; they cost throughput
   --renew-guard     note the costs of three runs as those of this release; else a run fails when one has risen by more
@@ -54,6 +57,7 @@ export function parseCommandLine(argv: readonly string[], page: string): BenchOp
       quick: { type: 'boolean', default: false },
       scenario: { type: 'string', multiple: true, default: [] },
       with: { type: 'string' },
+      against: { type: 'string' },
       output: { type: 'string' },
       write: { type: 'boolean', default: false },
       profile: { type: 'string' },
@@ -70,7 +74,11 @@ export function parseCommandLine(argv: readonly string[], page: string): BenchOp
     throw new RangeError(`There is nothing called '${unknown}' to compare with: use ${known.join(', ')}.`);
   }
   const asked = [...rivalsOf].filter(([, names]) => names.some((name) => rivals.includes(name)));
-  const scenarios = [...values.scenario, ...asked.map(([scenario]) => scenario)];
+  const scenarios = [
+    ...values.scenario,
+    ...asked.map(([scenario]) => scenario),
+    ...(values.against === undefined ? [] : ['former-build']),
+  ];
   const isTrue = !values.quick && values.profile === undefined; // figures of other runs mean little
   const meansMuch = (['renew-guard', 'write'] as const).find((flag) => values[flag]);
   if (meansMuch !== undefined && !isTrue) {
@@ -82,6 +90,7 @@ export function parseCommandLine(argv: readonly string[], page: string): BenchOp
     quick: values.quick,
     scenarios,
     rivals,
+    against: values.against,
     output: values.output ?? (isOnPage ? page : undefined),
     keeps: !isOnPage ? 'nothing' : isWhole ? 'sections' : 'sections and head',
     profile: values.profile,

@@ -16,6 +16,7 @@ import { carriedStreams } from './scenarios/carried-streams.ts';
 import { contexts } from './scenarios/contexts.ts';
 import { durablePeers } from './scenarios/durable-peers.ts';
 import { footprint } from './scenarios/footprint.ts';
+import { formerBuild } from './scenarios/former-build.ts';
 import { gateways } from './scenarios/gateways.ts';
 import { largeInputs } from './scenarios/large-inputs.ts';
 import { longBacklog } from './scenarios/long-backlog.ts';
@@ -31,6 +32,7 @@ const scenarios: readonly Scenario[] = [synchronousRequests, streams, footprint,
 /** Those that run only when they are asked for. */
 const onDemand: readonly Scenario[] = [
   storeys,
+  formerBuild,
   chat,
   sessions,
   contexts,
@@ -53,6 +55,8 @@ export interface RunOptions {
   scenarios: readonly string[];
   /** Names of what to compare with: gateways, and durable peers. Empty: all that are known. */
   rivals: readonly string[];
+  /** The root of another build, which the scenario `former-build` measures. */
+  against: string | undefined;
   profile: string | undefined;
   /** The Redis to use. Undefined: a server is started. */
   redisUrl: string | undefined;

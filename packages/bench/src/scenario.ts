@@ -17,6 +17,8 @@ export interface ScenarioContext {
   progress: Progress;
   /** Names of what to compare with: gateways, and durable peers. Empty: all that are known. */
   rivals: readonly string[];
+  /** The root of another build of the service, to be measured beside this one. */
+  against: string | undefined;
 }
 
 /** A part of the page. */

@@ -45,8 +45,8 @@ export interface FaultSite {
   hasNeighbour: boolean;
   killRedis: () => Promise<void>;
   restartRedis: () => Promise<void>;
-  /** Gives that Redis a replica, and resolves with what has it take over. */
-  prepareFailover: SiteStore['prepareFailover'];
+  /** Has a replica take over from that Redis. */
+  failOver: SiteStore['failOver'];
   /** The apis that take requests, without those that were killed or told to stop. */
   apis: () => RunningApi[];
   workers: () => RunningWorker[];
@@ -119,7 +119,7 @@ export async function startFaultSite(options: FaultSiteOptions = {}): Promise<Fa
     hasNeighbour: topology !== 'one primary',
     killRedis: () => struck.redis().kill(),
     restartRedis: () => struck.restart(),
-    prepareFailover: () => struck.prepareFailover(),
+    failOver: () => struck.failOver(),
     apis: () => service.apis,
     workers: () => service.workers,
     dismiss,

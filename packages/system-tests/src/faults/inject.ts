@@ -21,9 +21,6 @@ export interface Injection {
 /** Longer than the patience of an api, so that requests are refused, and shorter or longer than a lock. */
 const outageMs = { shortest: 1_800, longest: 4_500 };
 
-/** About how long it takes with a replica that is up to date, in milliseconds. */
-const failoverMs = 300;
-
 /** Makes a fault ready. `random` decides how long it lasts. */
 export function injectionOf(site: FaultSite, fault: Fault, random: () => number): Injection {
   const someOutageMs = outageMs.shortest + random() * (outageMs.longest - outageMs.shortest);
@@ -70,10 +67,11 @@ export function injectionOf(site: FaultSite, fault: Fault, random: () => number)
       );
     case 'Redis failed over to its replica':
       return {
-        lastsMs: failoverMs,
+        lastsMs: someOutageMs / 4,
         async begin() {
-          const takeOver = await site.prepareFailover();
-          const over = takeOver();
+          // What arrives now arrives at a primary that takes no more writes.
+          const settle = await site.failOver();
+          const over = pause(someOutageMs / 4).then(settle); // how long clients are led to the former one
           return { over, repaired: over };
         },
       };

@@ -36,8 +36,8 @@ export interface SiteStore {
   proxy: () => RedisProxy;
   /** Starts it again with the same data, at the same port. */
   restart: () => Promise<void>;
-  /** Starts a replica, and resolves with what has it take over without a loss and stops the former primary. */
-  prepareFailover: () => Promise<() => Promise<void>>;
+  /** Has a new replica take over without a loss. Resolves, once it has, with what leads clients there and stops the former primary. */
+  failOver: () => Promise<() => Promise<void>>;
   /** Stops both, and removes the data. */
   stop: () => Promise<void>;
 }
@@ -137,8 +137,8 @@ async function startNode(): Promise<{ node: NodeOfCluster; place: Place }> {
   return { node, place: { server, proxy } };
 }
 
-/** Gives a primary a replica, which can take over from it. */
-type Succession = (former: Place) => Promise<{ next: Place; takeOver: () => Promise<void> }>;
+/** Has a new replica take over from a primary, and resolves with its place and with what leads clients there. */
+type Succession = (former: Place) => Promise<{ next: Place; lead: () => void }>;
 
 function storeAt(first: Place, succeed: Succession): SiteStore {
   let place = first;
@@ -146,12 +146,12 @@ function storeAt(first: Place, succeed: Succession): SiteStore {
     redis: () => place.server.redis,
     proxy: () => place.proxy,
     restart: () => place.server.restart(),
-    async prepareFailover() {
+    async failOver() {
       const former = place;
-      const { next, takeOver } = await succeed(former);
+      const { next, lead } = await succeed(former);
+      place = next;
       return async () => {
-        await takeOver();
-        place = next;
+        lead();
         await former.server.stop();
         if (former.proxy !== next.proxy) await former.proxy.stop();
       };
@@ -169,11 +169,11 @@ const succeedAtAddress: Succession = async ({ server: { redis: former }, proxy }
   const { port, url } = server.redis;
   await askRedis(port, 'REPLICAOF', '127.0.0.1', String(former.port));
   await untilReplication(former.port, `port=${port},state=online`);
+  await askRedis(former.port, 'FAILOVER', 'TO', '127.0.0.1', String(port));
+  await untilReplication(port, 'role:master');
   return {
     next: { server, proxy },
-    async takeOver() {
-      await askRedis(former.port, 'FAILOVER', 'TO', '127.0.0.1', String(port));
-      await untilReplication(port, 'role:master');
+    lead() {
       proxy.leadTo(url);
       proxy.cut();
     },
@@ -187,13 +187,9 @@ const succeedInCluster: Succession = async ({ server: { redis: former } }) => {
   const id = String(await askRedis(former.port, 'CLUSTER', 'MYID'));
   await eventually(() => askRedis(node.port, 'CLUSTER', 'REPLICATE', id).then(() => true));
   await untilReplication(node.port, 'master_link_status:up');
-  return {
-    next,
-    async takeOver() {
-      await askRedis(node.port, 'CLUSTER', 'FAILOVER');
-      await untilReplication(node.port, 'role:master');
-    },
-  };
+  await askRedis(node.port, 'CLUSTER', 'FAILOVER');
+  await untilReplication(node.port, 'role:master');
+  return { next, lead: () => undefined };
 };
 
 async function untilReplication(port: number, line: string): Promise<void> {
