@@ -1,7 +1,10 @@
 import { callerOf } from './caller.ts';
 import type { Service } from './service.ts';
 
-const clients = 12;
+const clients = 6;
+
+/** How often every api is probed, in milliseconds: ten times within what a leaving one gives its load balancer. */
+const probeEveryMs = 100;
 
 /** How long a probe waits for its answer, in milliseconds. */
 const probeWithinMs = 500;
@@ -75,7 +78,7 @@ function balance(service: Service) {
     probing ??= probe().finally(() => {
       probing = undefined;
     });
-  }, 50);
+  }, probeEveryMs);
   const next = () => {
     const url = ready[turn++ % ready.length];
     if (url === undefined) throw new Error('no api is ready');
