@@ -77,6 +77,17 @@ const chunks = () =>
   readdirSync(folder).filter((file) => file.startsWith('command-') && file.endsWith('.js'));
 
 describe('the bundle of the command', () => {
+  it('is in ASCII, and says what its sources say', async () => {
+    await write({
+      'apps/sluice/src/command.ts': "export const run = () => `${'é…'.replace(/…$/u, '’')} 👋`;",
+    });
+    await build();
+    expect(run()).toBe('é’ 👋');
+    const texts = chunks().map((file) => readFileSync(join(folder, file), 'utf8'));
+    expect(texts.filter((text) => /[^\x00-\x7f]/.test(text))).toEqual([]);
+    expect(texts.join('')).toContain(String.raw`\u2026`);
+  });
+
   it('starts its threads, and finds the files beside its sources', async () => {
     await build();
     expect(run()).toBe('first lua thread');

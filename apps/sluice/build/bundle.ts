@@ -40,7 +40,7 @@ export async function bundle({ root, folder, made }: BundleOptions): Promise<str
     external: asInstalled,
     // Our modules only define things when they are loaded, so each thread can get the part of a package that it uses.
     treeshake: { moduleSideEffects: (id) => !isOurs(id) },
-    plugins: [modulesByUrl(isOurs), placesOfSources(isOurs, folder), httpByRequire()],
+    plugins: [modulesByUrl(isOurs), placesOfSources(isOurs, folder), httpByRequire(), inAscii()],
     // bull-board asks for its page's files by `eval`, unless it is told where they are, as it is.
     checks: { eval: false },
     logLevel: 'warn',
@@ -112,5 +112,21 @@ function httpByRequire(): Plugin {
     resolveId: (source, _importer, { kind }) =>
       source === 'node:http' && kind === 'import-statement' ? byRequire : undefined,
     load: (id) => (id === byRequire ? `module.exports = require('node:http');` : undefined),
+  };
+}
+
+/**
+ * Writes every character beyond ASCII as an escape, which is the same in strings, templates and expressions. One that V8 cannot hold in a byte
+ * makes it keep the whole module in two bytes a character, for as long as the process runs.
+ */
+function inAscii(): Plugin {
+  const escapeOf = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return {
+    name: 'in-ascii',
+    generateBundle(_options, files) {
+      for (const file of Object.values(files)) {
+        if (file.type === 'chunk') file.code = file.code.replaceAll(/[^\x00-\x7f]/g, escapeOf);
+      }
+    },
   };
 }

@@ -1,5 +1,6 @@
 import { hasServer, patched, workspace } from '@sluice/testing';
 import { existsSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cellAt, type Fault, faults, isPromised, nameOf, places } from './matrix.ts';
@@ -62,8 +63,18 @@ it('has a promise, or a reason why there is none, in every cell', () => {
   }
 });
 
+/** Why a source cannot be imported as it is: by its syntax, or else because its imports are not beside it. */
+function errorOfImport(source: string): Promise<unknown> {
+  const script = stripTypeScriptTypes(source, { mode: 'transform' });
+  return import(`data:text/javascript,${encodeURIComponent(script)}`).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
 it.each(testedMechanisms)('has tests to be run without: $name', async ({ patch, tests }) => {
-  await patched(patch);
+  const source = await patched(patch);
+  if (patch.file.endsWith('.ts')) expect(await errorOfImport(source)).not.toBeInstanceOf(SyntaxError);
   expect(tests.split(' ').filter((file) => !existsSync(join(workspace, file)))).toEqual([]);
 });
 

@@ -168,26 +168,37 @@ async function switchOff({ only = '', seed }: FaultsOptions, progress: Progress)
     progress.say(`mutants: ${mutant.name}`);
     results.push(await runMutant(mutant, seed));
   }
-  const tested = await switchOffInSources(only, progress);
+  const { tested, problems } = await switchOffInSources(only, progress);
   const unnoticed = [
     ...results.filter(({ failed }) => failed.length === 0).map(({ mutant }) => mutant.name),
     ...tested.filter(({ failed }) => failed.length === 0).map(({ mechanism }) => mechanism.name),
   ];
   return {
     sections: [mutantsSection(results), testedSection(tested)],
-    violations: unnoticed.map((name) => `mutants (seed ${seed}): nothing fails although ${name}`),
+    violations: [
+      ...unnoticed.map((name) => `mutants (seed ${seed}): nothing fails although ${name}`),
+      ...problems.map((problem) => `mutants: ${problem}`),
+    ],
   };
 }
 
 /** The same for mechanisms that tests of their own stand on. */
-async function switchOffInSources(only: string, progress: Progress): Promise<TestedResult[]> {
+async function switchOffInSources(
+  only: string,
+  progress: Progress,
+): Promise<{ tested: TestedResult[]; problems: string[] }> {
   await using copy = await copiedSources();
-  const results: TestedResult[] = [];
+  const tested: TestedResult[] = [];
+  const problems: string[] = [];
   for (const mechanism of testedMechanisms.filter(({ name }) => name.includes(only))) {
     progress.say(`mechanisms: ${mechanism.name}`);
-    results.push({ mechanism, failed: await runTestsWithout(mechanism, copy.root) });
+    try {
+      tested.push({ mechanism, failed: await runTestsWithout(mechanism, copy.root) });
+    } catch (error) {
+      problems.push(`${mechanism.name}: ${String(error)}`);
+    }
   }
-  return results;
+  return { tested, problems };
 }
 
 async function mixFaults({ mixMinutes, seed }: FaultsOptions, progress: Progress): Promise<PartReport> {

@@ -93,7 +93,7 @@ export const testedMechanisms: readonly TestedMechanism[] = [
     name: 'a page of responses has no bound in bytes',
     patch: {
       file: `${store}/src/reading/list-stored.ts`,
-      find: 'bytes > pageBytes',
+      find: 'this.#bytes > pageBytes',
       replace: 'false',
     },
     tests: `${store}/test/list-stored.test.ts`,
