@@ -116,8 +116,8 @@ function httpByRequire(): Plugin {
 }
 
 /**
- * Writes every character beyond ASCII as an escape, which is the same in strings, templates and expressions. One that V8 cannot hold in a byte
- * makes it keep the whole module in two bytes a character, for as long as the process runs.
+ * Writes every character beyond ASCII as an escape, which means the same in strings, regular expressions, names and templates but those that are
+ * read raw. V8 keeps a module in two bytes a character, for as long as the process runs, when one of them does not fit into a byte.
  */
 function inAscii(): Plugin {
   const escapeOf = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;

@@ -60,7 +60,7 @@ export const cells: Scenario = {
 /** The rows of a site. One primary also has as few callers as each of three has, for what a server does of so little work at a time. */
 function rowsOf({ primaries: { length } }: Site, plan: Plan): [string, Plan][] {
   if (length > 1) return [[String(length), plan]];
-  const third = (whole: number) => whole / names.length;
+  const third = (number: number) => number / names.length;
   const few = { ...plan, responses: third(plan.responses), callers: third(plan.callers) };
   return [
     [whole, plan],

@@ -5,6 +5,8 @@ import type { Fault } from './matrix.ts';
 
 /** A fault that has begun. */
 export interface BegunFault {
+  /** When it began, by the clock that does not jump, in milliseconds. Default: when it was asked for. */
+  begunAt?: number;
   /** Resolves when the fault is over: at once for a death, with the repair for an outage. */
   over: Promise<void>;
   /** Resolves when dead processes are replaced, too. */
@@ -70,9 +72,9 @@ export function injectionOf(site: FaultSite, fault: Fault, random: () => number)
         lastsMs: someOutageMs / 4,
         async begin() {
           // What arrives now arrives at a primary that takes no more writes.
-          const settle = await site.failOver();
-          const over = pause(someOutageMs / 4).then(settle); // how long clients are led to the former one
-          return { over, repaired: over };
+          const { askedAt, settle } = await site.failOver();
+          const over = pause(someOutageMs / 4).then(settle); // the failover itself: clients are still led to the former primary
+          return { begunAt: askedAt, over, repaired: over };
         },
       };
     case 'one in a hundred replies of Redis lost':

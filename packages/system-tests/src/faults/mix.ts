@@ -113,7 +113,8 @@ async function spell(site: FaultSite, random: () => number, spells: Spell[]): Pr
       const { begin } = injectionOf(site, fault, random);
       const entry: Spell = { fault, from: performance.now(), to: Number.POSITIVE_INFINITY };
       spells.push(entry);
-      const { over, repaired } = await begin();
+      const { begunAt = entry.from, over, repaired } = await begin();
+      entry.from = begunAt;
       await over;
       entry.to = performance.now();
       await repaired;

@@ -36,10 +36,17 @@ export interface SiteStore {
   proxy: () => RedisProxy;
   /** Starts it again with the same data, at the same port. */
   restart: () => Promise<void>;
-  /** Has a new replica take over without a loss. Resolves, once it has, with what leads clients there and stops the former primary. */
-  failOver: () => Promise<() => Promise<void>>;
+  /** Has a new replica take over without a loss, and resolves once it has. */
+  failOver: () => Promise<Failover>;
   /** Stops both, and removes the data. */
   stop: () => Promise<void>;
+}
+
+export interface Failover {
+  /** When it was asked for, by the clock that does not jump, in milliseconds. */
+  askedAt: number;
+  /** Leads clients to the new primary, and stops the former one. */
+  settle: () => Promise<void>;
 }
 
 export interface SiteStores {
@@ -138,7 +145,7 @@ async function startNode(): Promise<{ node: NodeOfCluster; place: Place }> {
 }
 
 /** Has a new replica take over from a primary, and resolves with its place and with what leads clients there. */
-type Succession = (former: Place) => Promise<{ next: Place; lead: () => void }>;
+type Succession = (former: Place) => Promise<{ askedAt: number; next: Place; lead: () => void }>;
 
 function storeAt(first: Place, succeed: Succession): SiteStore {
   let place = first;
@@ -148,12 +155,15 @@ function storeAt(first: Place, succeed: Succession): SiteStore {
     restart: () => place.server.restart(),
     async failOver() {
       const former = place;
-      const { next, lead } = await succeed(former);
+      const { askedAt, next, lead } = await succeed(former);
       place = next;
-      return async () => {
-        lead();
-        await former.server.stop();
-        if (former.proxy !== next.proxy) await former.proxy.stop();
+      return {
+        askedAt,
+        async settle() {
+          lead();
+          await former.server.stop();
+          if (former.proxy !== next.proxy) await former.proxy.stop();
+        },
       };
     },
     async stop() {
@@ -169,9 +179,11 @@ const succeedAtAddress: Succession = async ({ server: { redis: former }, proxy }
   const { port, url } = server.redis;
   await askRedis(port, 'REPLICAOF', '127.0.0.1', String(former.port));
   await untilReplication(former.port, `port=${port},state=online`);
+  const askedAt = performance.now();
   await askRedis(former.port, 'FAILOVER', 'TO', '127.0.0.1', String(port));
   await untilReplication(port, 'role:master');
   return {
+    askedAt,
     next: { server, proxy },
     lead() {
       proxy.leadTo(url);
@@ -187,9 +199,10 @@ const succeedInCluster: Succession = async ({ server: { redis: former } }) => {
   const id = String(await askRedis(former.port, 'CLUSTER', 'MYID'));
   await eventually(() => askRedis(node.port, 'CLUSTER', 'REPLICATE', id).then(() => true));
   await untilReplication(node.port, 'master_link_status:up');
+  const askedAt = performance.now();
   await askRedis(node.port, 'CLUSTER', 'FAILOVER');
   await untilReplication(node.port, 'role:master');
-  return { next, lead: () => undefined };
+  return { askedAt, next, lead: () => undefined };
 };
 
 async function untilReplication(port: number, line: string): Promise<void> {
