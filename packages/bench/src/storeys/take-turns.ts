@@ -55,7 +55,7 @@ interface Pair {
   asItIs: Measurement[];
 }
 
-/** What the rounds of a row came to. */
+/** The rounds of a row, of responses and of tokens. */
 export interface RowResult {
   storey: Storey;
   responses: Pair;
@@ -175,7 +175,7 @@ async function compete(
   return { own, asItIs };
 }
 
-/** What several pairs of processes came to, as one row. */
+/** The rounds of several pairs of processes as one row. */
 export function inOne(results: readonly RowResult[]): RowResult {
   const [first] = results;
   if (!first) throw new RangeError('nothing was measured');

@@ -13,6 +13,7 @@ import type { MixResult } from './mix.ts';
 import type { TestedResult } from './run-tests-without.ts';
 import type { MutantResult } from './mutants.ts';
 import type { Try } from './round.ts';
+import type { SeveralPrimaries } from './site-stores.ts';
 import type { SoakResult } from './soak.ts';
 
 export interface Table {
@@ -105,7 +106,7 @@ function figuresOf(tries: readonly Try[]): string[] {
 }
 
 /** A row for each fault of one of three primaries: responses of its cell, and those beside it. */
-export function cellsSection(topology: 'three primaries' | 'cluster', tries: readonly Try[]): Table {
+export function cellsSection(topology: SeveralPrimaries, tries: readonly Try[]): Table {
   const rows = faultsOfStore.flatMap((fault) => {
     const found = tries.filter(({ name }) => name.startsWith(`${fault} / `));
     if (found.length === 0) return [];

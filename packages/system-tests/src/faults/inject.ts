@@ -71,7 +71,7 @@ export function injectionOf(site: FaultSite, fault: Fault, random: () => number)
       return {
         lastsMs: someOutageMs / 4,
         async begin() {
-          // What arrives now arrives at a primary that takes no more writes.
+          // Requests from now on arrive at a primary that takes no more writes.
           const { askedAt, settle } = await site.failOver();
           const over = pause(someOutageMs / 4).then(settle); // the failover itself: clients are still led to the former primary
           return { begunAt: askedAt, over, repaired: over };

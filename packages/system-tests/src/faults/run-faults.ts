@@ -27,6 +27,7 @@ import { runSoak } from './soak.ts';
 import { faultsOfStore } from './matrix.ts';
 import type { Try } from './round.ts';
 import { startMatrix } from './run-matrix.ts';
+import type { SeveralPrimaries } from './site-stores.ts';
 import { runTestsWithout, type TestedResult } from './run-tests-without.ts';
 import { testedMechanisms } from './tested-mechanisms.ts';
 
@@ -94,7 +95,7 @@ async function runMatrix({ only, tries, seed }: FaultsOptions, progress: Progres
   };
 }
 
-/** What befalls one of three primaries, by themselves and in a cluster: the first one, which has more than responses, and another one. */
+/** Strikes one of three primaries, by themselves and in a cluster: the first one, which has more than responses, and another one. */
 async function strikeOneCell(options: FaultsOptions, progress: Progress): Promise<PartReport> {
   const reports: PartReport[] = [];
   for (const topology of ['three primaries', 'cluster'] as const)
@@ -106,7 +107,7 @@ async function strikeOneCell(options: FaultsOptions, progress: Progress): Promis
 }
 
 async function strikeOneOf(
-  topology: 'three primaries' | 'cluster',
+  topology: SeveralPrimaries,
   { only, tries, seed }: FaultsOptions,
   progress: Progress,
 ): Promise<PartReport> {

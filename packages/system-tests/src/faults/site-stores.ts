@@ -15,8 +15,11 @@ import {
   startRedisProxy,
 } from '@sluice/testing';
 
-/** What stands behind the service: one primary, three that know nothing of each other, or a cluster of three. */
-export type SiteTopology = 'one primary' | 'three primaries' | 'cluster';
+/** The stores with several primaries: three that know nothing of each other, or a cluster of three. */
+export type SeveralPrimaries = 'three primaries' | 'cluster';
+
+/** The stores behind the service. */
+export type SiteTopology = 'one primary' | SeveralPrimaries;
 
 /**
  * The cells of a site with three primaries, each with a tenant of its own: rendezvous hashing gives these names their homes there. In a cluster their
@@ -57,7 +60,7 @@ export interface SiteStores {
   stop: () => Promise<void>;
 }
 
-/** Starts what stands behind a site, each primary behind a proxy of its own. */
+/** Starts the stores of a site, each primary behind a proxy of its own. */
 export async function startStores(topology: SiteTopology): Promise<SiteStores> {
   if (topology === 'cluster') return startCluster();
   const primaries = await Promise.all(
