@@ -10,6 +10,7 @@ import { suggestName } from './nearest-name.ts';
 import { checkDiscovery, checkPressure } from './provider-checks.ts';
 import { checkRecovery } from './recovery-checks.ts';
 import { limitDefaults } from './settings-schema.ts';
+import { parsedOnce } from './value-schemas.ts';
 
 const word = z.string().optional().catch(undefined);
 const count = z.number().optional().catch(undefined);
@@ -101,7 +102,7 @@ type Outline = z.output<typeof outlineSchema>;
 
 /** Checks the rules between settings. Accepts any data, valid or not. */
 export function crossCheck(data: unknown, role: Role): Explanation[] {
-  const outline = outlineSchema.safeParse(data).data;
+  const outline = outlineSchema.safeParse(data, parsedOnce).data;
   if (outline === undefined) return [];
   return [
     ...checkStore(outline, role),

@@ -11,6 +11,7 @@ import { gatherInput, type SettingsInput } from './settings-input.ts';
 import { settingsSchema } from './settings-schema.ts';
 import { readTraceSettings } from './trace-settings.ts';
 import { readUpstreamKeys } from './upstream-keys.ts';
+import { parsedOnce } from './value-schemas.ts';
 
 /** Where settings come from. */
 export interface SettingsSources {
@@ -54,11 +55,11 @@ export function loadSettings(sources: SettingsSources): Settings {
 }
 
 function check(input: SettingsInput, role: Role) {
-  let result = settingsSchema.safeParse(input.data);
+  let result = settingsSchema.safeParse(input.data, parsedOnce);
   const seen = new Set(input.faultyPaths);
   const found: Problem[] = [];
   if (result.error !== undefined && convertText(input, result.error.issues)) {
-    result = settingsSchema.safeParse(input.data);
+    result = settingsSchema.safeParse(input.data, parsedOnce);
   }
   if (result.error !== undefined) {
     const tree = settingsTree();

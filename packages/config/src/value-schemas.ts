@@ -8,6 +8,9 @@ const tenYearsSeconds = 10 * 365 * 24 * 3600;
 /** Each job touches about ten Redis keys that contain the name of its queue, so a long name costs memory. */
 const longestQueueName = 200;
 
+/** How settings are parsed: zod compiles a parser at its first use, which does not pay for what is parsed once in the life of a process. */
+export const parsedOnce = { jitless: true } as const;
+
 /** A whole number between two bounds, both allowed. */
 export function wholeNumber(minimum: number, maximum: number) {
   return z.int().min(minimum).max(maximum);

@@ -1,6 +1,6 @@
 export type { Delivery, Happening } from './delivery.ts';
 export { shownDeliveries } from './delivery-row.ts';
-export { guardedDispatcher } from './guarded-dispatcher.ts';
+export { guardedLookup } from './guarded-lookup.ts';
 export {
   type EndpointWithSecret,
   openEndpoints,

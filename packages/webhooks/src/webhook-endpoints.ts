@@ -10,12 +10,12 @@ import {
 } from '@sluice/contract';
 import { randomBytes, serviceVersion } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
-import type { Dispatcher } from 'undici';
+import type { LookupFunction } from 'node:net';
 import type { z } from 'zod';
 import { eventOf } from './delivery.ts';
 import { EndpointStore, mostEndpoints } from './endpoint-store.ts';
 import { checkEndpointUrl } from './endpoint-url.ts';
-import { guardedDispatcher } from './guarded-dispatcher.ts';
+import { guardedLookup } from './guarded-lookup.ts';
 import { sendEvent } from './send-event.ts';
 import { newSecret } from './signature.ts';
 import { endpointAt, presentEndpoint, secretsAt, type StoredEndpoint } from './stored-endpoint.ts';
@@ -31,7 +31,8 @@ export interface WebhookEndpointsOptions {
   /** Whether endpoints may be of private networks. */
   allowPrivate: boolean;
   timeoutMs: number;
-  dispatcher: Dispatcher;
+  /** Resolves the hosts of endpoints. */
+  lookup: LookupFunction;
   userAgent: string;
   /** Milliseconds since 1970; `Date.now` by default. */
   now?: () => number;
@@ -59,7 +60,7 @@ export function sendingBy({ allowPrivateNetworks: allowPrivate, timeoutMs }: Web
   return {
     allowPrivate,
     timeoutMs,
-    dispatcher: guardedDispatcher({ allowPrivate, connectMs: timeoutMs }),
+    lookup: guardedLookup({ allowPrivate }),
     userAgent: `Sluice/${serviceVersion}`,
   };
 }

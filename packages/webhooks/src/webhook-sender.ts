@@ -1,7 +1,7 @@
 import { DeliveryConsumer, DeliveryQueue, type DeliveryQueueOptions, type Verdict } from '@sluice/queue';
 import { type Logger, throttledWarning } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
-import type { Dispatcher } from 'undici';
+import type { LookupFunction } from 'node:net';
 import { type Delivery, deliveryId, eventOf, type Happening, webhookQueueName } from './delivery.ts';
 import { EndpointGates } from './endpoint-gates.ts';
 import { EndpointStore } from './endpoint-store.ts';
@@ -61,7 +61,8 @@ export interface WebhookSenderOptions {
   allowPrivate: boolean;
   /** How long an endpoint has for its answer, in milliseconds. */
   timeoutMs: number;
-  dispatcher: Dispatcher;
+  /** Resolves the hosts of endpoints. */
+  lookup: LookupFunction;
   userAgent: string;
   logger: Logger;
   /** How long nobody else takes a delivery whose process is silent, and how often such are looked for, in milliseconds. */

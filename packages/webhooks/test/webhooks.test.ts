@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { eventually, testRedis, type TestRedis } from '@sluice/testing';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { guardedDispatcher, openDeliveries, WebhookEndpoints, WebhookSender } from '../src/index.ts';
+import { guardedLookup, openDeliveries, WebhookEndpoints, WebhookSender } from '../src/index.ts';
 import { startReceiver } from './receiver.ts';
 
 const tenant = 'team-a';
@@ -37,7 +37,7 @@ function common(allowPrivate = true) {
     timeoutMs: 10_000,
     lockMs: 3_000,
     stalledMs: 100,
-    dispatcher: guardedDispatcher({ allowPrivate, connectMs: 5_000 }),
+    lookup: guardedLookup({ allowPrivate }),
     userAgent: 'Sluice/test',
   };
 }
@@ -241,16 +241,15 @@ describe('an event of an endpoint', () => {
     const { port } = new URL(receiver.url);
     const url = `http://hooks.example:${port}/hook`;
     await endpoints().create(tenant, { name: 'mine', url, event_types: eventTypes });
-    const dispatcher = guardedDispatcher({
+    const lookup = guardedLookup({
       allowPrivate: false,
-      connectMs: 5_000,
       lookup: (_host, _options, done) =>
         done(null, [
           { address: '93.184.215.14', family: 4 },
           { address: '127.0.0.1', family: 4 },
         ]),
     });
-    await aSender({ dispatcher, pausesMs: [] }).plan([end]);
+    await aSender({ lookup, pausesMs: [] }).plan([end]);
     await eventually(async () =>
       expect(await deliveries()).toMatchObject([
         { state: 'failed', note: 'the address is not a public one' },

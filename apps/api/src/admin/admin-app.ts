@@ -1,13 +1,13 @@
 import type { ResponseQueues } from '@sluice/queue';
-import { type FailedLogins, loggedError, type Logger } from '@sluice/runtime';
-import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import type { FailedLogins, Logger } from '@sluice/runtime';
+import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { serveInTurn } from '../requests-in-turn.ts';
 import { registerAdminApi } from './api/admin-api.ts';
 import type { AdminContext } from './api/admin-context.ts';
 import { RefusedTokens } from './api/refused-tokens.ts';
 import { registerAuthentication } from './authentication.ts';
-import { sendPlain } from './plain-answers.ts';
+import { makePlainApp } from './plain-app.ts';
 import { consolePath, registerConsole } from './routes/console.ts';
 import { registerMetrics } from './routes/metrics.ts';
 import { registerQueues } from './routes/queues.ts';
@@ -58,27 +58,13 @@ export async function buildAdminApp({
   failedTokens: failed,
   logger,
 }: AdminAppOptions): Promise<FastifyInstance> {
-  const loggerInstance: FastifyBaseLogger = logger;
-  const app = fastify({
-    loggerInstance,
-    logController: new LogController({ disableRequestLogging: true }),
-    requestTimeout: 30_000,
-    bodyLimit: 64 * 1024,
-    forceCloseConnections: true,
-    // An id that is too long is an unknown one.
-    routerOptions: { maxParamLength: 16 * 1024 },
-  });
+  const app = makePlainApp(logger);
   serveInTurn(app.server);
   app.addHook('onRequest', (_request, reply, done) => {
     reply.headers(securityHeaders);
     done();
   });
   registerAuthentication(app, { token, failedLogins });
-  app.setNotFoundHandler((_request, reply) => sendPlain(reply, 404));
-  app.setErrorHandler((error, _request, reply) => {
-    logger.error({ err: loggedError(error) }, 'admin request failed');
-    return sendPlain(reply, 500);
-  });
   const failedTokens = new RefusedTokens({
     failed,
     write: (act, detail) => operator.audit.noteRefusal(act, detail),
@@ -96,10 +82,10 @@ export async function buildAdminApp({
     logger,
   });
   registerRoot(app, consolePath);
-  await registerConsole(app);
+  registerConsole(app);
   registerMetrics(app, registry);
   registerScale(app, { queue, settings: served });
-  await registerQueues(app, queue);
+  registerQueues(app, queue);
   return app;
 }
 

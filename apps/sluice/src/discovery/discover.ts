@@ -5,7 +5,6 @@ import {
   type Settings,
   type SettingsSources,
 } from '@sluice/config';
-import { faultOfProvider, listModels } from '@sluice/providers';
 import type { Logger } from '@sluice/runtime';
 import { writeDiscoveredSettings } from './discovered-settings.ts';
 import { findUpstreams } from './find-upstreams.ts';
@@ -30,6 +29,8 @@ export async function discover(
   const asGiven: Discovered = { settings: given, env: {}, lines: [] };
   // Beyond loopback others would use the operator's key of a vendor, which the operator has not decided.
   if (given.file !== undefined || given.discover === 'off' || !isLoopback(given.server.host)) return asGiven;
+  // Most services have a file, and start without it.
+  const { faultOfProvider, listModels } = await import('@sluice/providers');
   const { upstreams, lines } = await findUpstreams({
     env: sources.env,
     list: listModels,

@@ -37,18 +37,19 @@ export type Script<Key extends string, Arg extends string> = (
 /**
  * Makes a Lua script callable by the names of its keys and arguments.
  *
- * The text is put together once: status words and the record version, the fragments, a local for each key and
- * argument, and the file itself with its fields expanded. Calls go by digest; a server that does not know the script (a
+ * The text is put together at the first call, since most processes need few of the scripts: status words and the record version, the fragments,
+ * a local for each key and argument, and the file itself with its fields expanded. Calls go by digest; a server that does not know the script (a
  * restart, a failover, SCRIPT FLUSH) is sent its text once, so a lost script cache is never seen by a caller.
  */
 export function defineScript<Key extends string, Arg extends string>(
   definition: ScriptDefinition<Key, Arg>,
 ): Script<Key, Arg> {
   const { keys, args } = definition;
-  const usual = digested(scriptText(definition));
-  let atShard: typeof usual | undefined;
+  let known: DigestedScript | undefined;
+  let atShard: DigestedScript | undefined;
   return async (redis, input) => {
     const isAtShard = redis.publishCommand === 'SPUBLISH';
+    const usual = (known ??= digested(scriptText(definition)));
     const { lua, digest } = isAtShard
       ? (atShard ??= digested(usual.lua.replace(publishing('PUBLISH'), publishing('SPUBLISH'))))
       : usual;
@@ -67,7 +68,12 @@ export function defineScript<Key extends string, Arg extends string>(
   };
 }
 
-function digested(lua: string): { lua: string; digest: string } {
+interface DigestedScript {
+  lua: string;
+  digest: string;
+}
+
+function digested(lua: string): DigestedScript {
   return { lua, digest: createHash('sha1').update(lua).digest('hex') };
 }
 

@@ -30,7 +30,7 @@ async function serve(givenToken?: string): Promise<FastifyInstance> {
   const made = fastify();
   registerAuthentication(made, { token: givenToken, failedLogins: new FailedLogins() });
   made.setNotFoundHandler((_request, reply) => sendPlain(reply, 404));
-  await registerConsole(made, folder);
+  registerConsole(made, folder);
   return made;
 }
 

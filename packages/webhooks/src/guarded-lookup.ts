@@ -1,0 +1,55 @@
+import { lookup, type LookupAddress, type LookupOptions } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { isPrivateHost } from '@sluice/contract';
+
+/** Why a host is not called. */
+export class PrivateAddressError extends Error {
+  constructor() {
+    super('the address is not a public one');
+    this.name = 'PrivateAddressError';
+  }
+}
+
+type LookupAll = (
+  host: string,
+  options: LookupOptions & { all: true },
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+export interface GuardedLookupOptions {
+  /** Whether addresses of private networks may be called, too, as in tests and on a developer's machine. */
+  allowPrivate: boolean;
+  /** `dns.lookup` by default. */
+  lookup?: LookupAll;
+}
+
+/**
+ * Resolves names that tenants have chosen, for a connection. Each address of a name is looked at, and the connection goes to one of those: a
+ * name that resolves to something else a moment later is of no use to whoever owns it. A host that is an address is not resolved, so its URL
+ * is checked instead; see `checkEndpointUrl`.
+ */
+export function guardedLookup({
+  allowPrivate,
+  lookup: resolve = lookup,
+}: GuardedLookupOptions): LookupFunction {
+  return (host, options, done) => {
+    resolve(host, { ...options, all: true }, (error, addresses) => {
+      const isRefused = !allowPrivate && addresses?.some(({ address }) => isPrivateAddress(address));
+      const [first] = addresses ?? [];
+      if (error) done(error, '');
+      else if (isRefused) done(new PrivateAddressError(), '');
+      else if (!first) done(new Error('the name has no address'), '');
+      else if (options.all === true) done(null, addresses);
+      else done(null, first.address, first.family);
+    });
+  };
+}
+
+/** Whether an address, in any spelling, is not of the public Internet. */
+export function isPrivateAddress(address: string): boolean {
+  const family = isIP(address);
+  if (family === 0) return true;
+  const [withoutZone = address] = address.split('%');
+  const { hostname } = new URL(family === 6 ? `http://[${withoutZone}]` : `http://${address}`);
+  return isPrivateHost(hostname);
+}
