@@ -183,16 +183,19 @@ function bad(random: Random, isPatient: boolean): CallPlan {
   return { ...good(random, isPatient), tokens, end };
 }
 
-/** The longest that a good call takes until its first token, in milliseconds: with a long outage, less than it may take. */
+/** The longest that a good call takes until its first token, and from there to its last, in milliseconds: with a long outage, less than it may take. */
 const longestMs = 4_000;
 
 /** Now and then an answer is too long for a message, and too long to wait in memory for a slow reader. */
 function good(random: Random, isPatient: boolean): CallPlan {
   const isLong = random.happens(0.01);
+  const firstMs = Math.min(random.skewed(random.pick(isPatient ? [20, 300, 2_000] : [2, 20, 300])), longestMs);
+  const betweenMs = random.skewed(random.pick([0.5, 5, 60]));
+  const tokens = isLong ? 24 : random.between(1, 6);
   return {
-    firstMs: Math.min(random.skewed(random.pick(isPatient ? [20, 300, 2_000] : [2, 20, 300])), longestMs),
-    betweenMs: random.skewed(random.pick([0.5, 5, 60])),
-    tokens: isLong ? 24 : random.between(1, 6),
+    firstMs,
+    betweenMs: Math.min(betweenMs, longestMs / tokens),
+    tokens,
     ...(isLong && { tokenLength: random.pick([4_000, 20_000]) }),
     end: 'finish',
   };
