@@ -3,6 +3,7 @@ import { openSettings } from '@sluice/config';
 import {
   createLogger,
   FatalError,
+  keepHeapRoom,
   runMain,
   runProcess,
   serviceVersion,
@@ -23,6 +24,7 @@ export { PendingRequest } from './responses/pending-request.ts';
 /** Runs an api until it is told to stop. */
 export async function runApi(argv: readonly string[]): Promise<void> {
   const { settings, watch } = openSettings({ env: process.env, argv, cwd: process.cwd(), role: 'api' });
+  keepHeapRoom();
   const logger = createLogger({ name: 'api', level: settings.logLevel });
   const { redisUrl } = settings;
   if (redisUrl === undefined) throw new FatalError('An api needs REDIS_URL.', { exitCode: 2 });

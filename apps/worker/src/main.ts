@@ -4,6 +4,7 @@ import { atAddress, createProvider, type Provider } from '@sluice/providers';
 import {
   createLogger,
   FatalError,
+  keepHeapRoom,
   runMain,
   runProcess,
   serviceVersion,
@@ -23,6 +24,7 @@ export { WorkerProcess };
 /** Runs a worker until it is told to stop. */
 export async function runWorker(argv: readonly string[]): Promise<void> {
   const { settings, watch } = openSettings({ env: process.env, argv, cwd: process.cwd(), role: 'worker' });
+  keepHeapRoom();
   const logger = createLogger({ name: 'worker', level: settings.logLevel });
   const { redisUrl, providers, timeouts } = settings;
   if (redisUrl === undefined) throw new FatalError('A worker needs REDIS_URL.', { exitCode: 2 });
