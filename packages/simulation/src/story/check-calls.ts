@@ -33,11 +33,21 @@ const longMs = 15_000;
 /** How long a connection is silent before its process leaves it, in milliseconds. */
 const silentMs = 5_000;
 
-/** Whether something takes so long that a response may run out of time: upstreams that hang or crash, and long faults. */
+/** An upstream that limits a response more often than this is closed to all, each time for longer, for all the time that a response has. */
+const mostLimited = 2;
+
+function isClosedForLong({ upstream }: History): boolean {
+  const limited = upstream.calls.filter(({ planned }) => planned === 'limited');
+  return [...Map.groupBy(limited, ({ responseId }) => responseId).values()].some(
+    ({ length }) => length > mostLimited,
+  );
+}
+
+/** Whether something takes so long that a response may run out of time: upstreams that hang, crash or stay closed, and long faults. */
 export function takesLong(history: History): boolean {
   const { faults } = history.scenario;
-  if (hasCall(history, 'hang') || hasCall(history, 'crash') || faults.some(({ kind }) => kind === 'clock'))
-    return true;
+  if (hasCall(history, 'hang') || hasCall(history, 'crash') || isClosedForLong(history)) return true;
+  if (faults.some(({ kind }) => kind === 'clock')) return true;
   const inAll = faults.reduce((sum, fault) => {
     if ('forMs' in fault) return sum + fault.forMs;
     return sum + ('downMs' in fault ? fault.downMs : silentMs);
@@ -73,8 +83,8 @@ export function checkCompletion(
     0,
   );
   if (!areSmall || frozenMs > outageMs || (scenario.faults.length > 0 && !isAccepted)) return [];
-  // Others that hang may take all the time that a response has to wait.
-  if (end.error?.code === 'timeout' && hasCall(history, 'hang')) return [];
+  // Others that hang, or have the upstream closed, may take all the time that a response has to wait.
+  if (end.error?.code === 'timeout' && (hasCall(history, 'hang') || isClosedForLong(history))) return [];
   const [first, second] = plan.calls;
   const isTried = first.tokens === 0 && (first.end === 'refused' || first.end === 'broken');
   const most = first.end === 'finish' ? 1 : 2;

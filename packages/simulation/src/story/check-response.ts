@@ -46,16 +46,11 @@ function checkLastCall({ upstream }: History, { name }: CallerPlan, { id, output
     : [];
 }
 
-/** An upstream that limits a response more often than this has it wait for all the time that it has. */
-const mostLimited = 2;
-
 /** Nothing fails because it has waited too long where nothing takes long. */
 function checkTimeout(history: History, { id, error }: ReadResponse): string[] {
   if (error?.code !== 'timeout' || takesLong(history)) return [];
   const calls = history.upstream.calls.filter(({ responseId }) => responseId === id);
-  return calls.filter(({ planned }) => planned === 'limited').length > mostLimited
-    ? []
-    : [`${id} has run out of time after ${calls.length} calls, and nothing takes long`];
+  return [`${id} has run out of time after ${calls.length} calls, and nothing takes long`];
 }
 
 function textOf(output: ReadResponse['output']): string {

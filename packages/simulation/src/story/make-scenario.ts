@@ -189,7 +189,10 @@ const longestMs = 4_000;
 /** Now and then an answer is too long for a message, and too long to wait in memory for a slow reader. */
 function good(random: Random, isPatient: boolean): CallPlan {
   const isLong = random.happens(0.01);
-  const firstMs = Math.min(random.skewed(random.pick(isPatient ? [20, 300, 2_000] : [2, 20, 300])), longestMs);
+  const firstMs = Math.min(
+    random.skewed(random.pick(isPatient ? [20, 300, 2_000] : [2, 20, 300])),
+    longestMs,
+  );
   const betweenMs = random.skewed(random.pick([0.5, 5, 60]));
   const tokens = isLong ? 24 : random.between(1, 6);
   return {
