@@ -220,3 +220,19 @@ it('a large body that is sound is taken, beside those of others', async () => {
   expect(found.stallMs).toBeLessThan(longestStallMs);
   expect(found.growth).toBeLessThan(mostGrowth);
 });
+
+/** How often the api has collected its whole heap. */
+async function collections(): Promise<number> {
+  const metrics = await (await fetch(`${api.adminUrl}/metrics`)).text();
+  return Number(/^nodejs_gc_duration_seconds_count\{.*kind="major".*\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
+}
+
+it('large bodies one after the other have the heap collected for every third at most', async () => {
+  const count = 15;
+  const body = Buffer.from(JSON.stringify({ model: 'simulator', input: 'y'.repeat(4_000_000) }));
+  // Its heap has grown by what has come before.
+  const before = await collections();
+  expect(before).toBeGreaterThan(0);
+  for (let sent = 0; sent < count; sent += 1) expect((await post(body)).status).toBe(200);
+  expect((await collections()) - before).toBeLessThanOrEqual(count / 3 + 1);
+});
