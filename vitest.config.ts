@@ -18,7 +18,7 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.compi
 const longest = new Set(
   `simulation quick-run redis-topology upstream-pressure lost-replies stored-bytes durability-replica
   faults large-answers large-contexts long-waits rolling-restart two-releases poison cells-change
-  backup crashes delivery-resume keys-command redis-cluster redis-commands redis-path
+  backup delivery-resume keys-command redis-cluster redis-commands redis-path
   settings-changes sizes upstream-neighbours websockets`.split(/\s+/),
 );
 

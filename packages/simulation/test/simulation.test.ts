@@ -9,7 +9,7 @@ const folder = fileURLToPath(new URL('found', import.meta.url));
 const found = readdirSync(folder).map((name) => `${folder}/${name}`);
 
 /** How many seeds, and from which on. */
-const seeds = 24;
+const seeds = 100;
 const from = 100;
 /** The last ones of them, which are run twice. */
 const again = 4;

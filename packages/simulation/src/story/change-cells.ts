@@ -3,6 +3,7 @@ import { StoredCells } from '@sluice/wiring';
 import { cellNames } from '../service/names.ts';
 import { addressOf, addresses } from '../service/service-settings.ts';
 import type { SimulatedService } from '../service/simulated-service.ts';
+import { SimulatedProcess } from '../world/simulated-process.ts';
 import type { CellChange } from './scenario.ts';
 
 /** How long after it began a change holds in a service to which nothing happens, in milliseconds. */
@@ -24,7 +25,15 @@ export async function changeCells(service: SimulatedService, change: CellChange)
   const stored = new StoredCells({ connection, keyPrefix: keys.inCell(0).prefix });
   const second = { name: cellNames[1], url: addressOf(1), isDraining: false };
   const configured = parseRedisCells(addresses(change === 'add' ? 1 : 2));
-  if (change === 'add') await stored.add(second, configured);
-  else await stored.setOpen(second.name, false, configured);
-  world.note('operator', `${change}s the cell ${second.name}`);
+  const operator = new SimulatedProcess(world, 'operator');
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  // In a step of its own process, whose chance is that of the seed.
+  operator.after(0, () => {
+    const changed =
+      change === 'add' ? stored.add(second, configured) : stored.setOpen(second.name, false, configured);
+    changed.then(resolve, reject);
+  });
+  await promise;
+  world.note(operator.name, `${change}s the cell ${second.name}`);
+  await world.sleep(0);
 }

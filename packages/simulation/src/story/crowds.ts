@@ -31,14 +31,14 @@ function makeShares(seed: number): Scenario {
     seed,
     apis: 2,
     workers: 2,
-    callers: plansOf([...of(crowdTenants.heavy, 330), ...of(crowdTenants.spread, 330)]),
+    callers: plansOf([...of(crowdTenants.heavy, 200), ...of(crowdTenants.spread, 200)]),
   };
 }
 
-/** Ten times as many responses of a tenant as its limit of a minute allows, for three minutes, at four apis. */
+/** Five times as many responses of a tenant as its limit of a minute allows, for three minutes, at four apis. */
 function makeMinutes(seed: number): Scenario {
   const random = new Random(seed).fork('minutes');
-  const callers = Array.from({ length: 3 * 10 * mostInMinute }, () => ({
+  const callers = Array.from({ length: 3 * 5 * mostInMinute }, () => ({
     tenant: crowdTenants.hurried,
     model: models.wide,
     atMs: random.fraction() * 180_000,

@@ -1,6 +1,7 @@
 import { otherRelease } from '../service/releases.ts';
 import { SimulatedService } from '../service/simulated-service.ts';
 import { randomBytes } from '@sluice/runtime';
+import { leaveWorld } from '../world/replace-builtins.ts';
 import { World } from '../world/world.ts';
 import { changeCells } from './change-cells.ts';
 import { checkHistory } from './check-history.ts';
@@ -82,6 +83,7 @@ export async function runScenario(scenario: Scenario, log?: (line: string) => vo
       callers,
     };
   } finally {
+    leaveWorld();
     process.off('unhandledRejection', onUnhandled);
   }
 }

@@ -25,7 +25,19 @@ export function enterWorld(entered: World, connectIn: Connect): void {
   connect = connectIn;
 }
 
+/** Ends it: what runs from here on belongs to no world. */
+export function leaveWorld(): void {
+  world = undefined;
+  connect = undefined;
+}
+
 const current = () => world?.current;
+
+/** The chance of the process that runs. Whatever runs in a world has one: a history in which real chance had a part could not be had again. */
+function chance(): Random | undefined {
+  if (world && !world.current) throw new Error('A number was drawn in a world by no process of it');
+  return world?.current?.random;
+}
 
 function replaceTime(): void {
   const { faked, promised } = simulatedTimers(current);
@@ -54,7 +66,7 @@ function replaceTime(): void {
 
 function replaceChance(): void {
   const realRandom = Math.random.bind(Math);
-  Math.random = () => current()?.random.fraction() ?? realRandom();
+  Math.random = () => chance()?.fraction() ?? realRandom();
   const crypto = require('node:crypto') as typeof import('node:crypto');
   const { randomBytes, randomFillSync, randomUUID, randomInt, webcrypto } = crypto;
   const fill = <Bytes extends NodeJS.ArrayBufferView>(random: Random, bytes: Bytes): Bytes => {
@@ -71,7 +83,7 @@ function replaceChance(): void {
       simulated: (random: Random, ...args: Args) => Result,
     ) =>
     (...args: Args): Result => {
-      const random = current()?.random;
+      const random = chance();
       return random ? simulated(random, ...args) : real(...args);
     };
   // Each has overloads with a callback, which nobody in the service uses.
