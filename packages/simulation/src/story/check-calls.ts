@@ -69,15 +69,7 @@ export function checkCompletion(
 ): string[] {
   const { scenario } = history;
   if (plan.acts.length > 0 || hasCall(history, 'crash')) return [];
-  const areSmall = scenario.faults.every(
-    (fault) =>
-      fault.kind === 'cut' ||
-      fault.kind === 'lose a reply' ||
-      fault.kind === 'slow' ||
-      (fault.kind === 'stop' && isSpared(plan, fault.process)) ||
-      ((fault.kind === 'lose replies' || fault.kind === 'silence') && fault.process.startsWith('api')) ||
-      fault.kind === 'freeze',
-  );
+  const areSmall = scenario.faults.every((fault) => isSmall(fault, plan));
   const frozenMs = scenario.faults.reduce(
     (sum, fault) => sum + (fault.kind === 'freeze' ? fault.forMs : 0),
     0,
@@ -85,12 +77,34 @@ export function checkCompletion(
   if (!areSmall || frozenMs > outageMs || (scenario.faults.length > 0 && !isAccepted)) return [];
   // Others that hang, or have the upstream closed, may take all the time that a response has to wait.
   if (end.error?.code === 'timeout' && (hasCall(history, 'hang') || isClosedForLong(history))) return [];
-  const [first, second] = plan.calls;
-  const isTried = first.tokens === 0 && (first.end === 'refused' || first.end === 'broken');
-  const most = first.end === 'finish' ? 1 : 2;
-  if (first.end !== 'finish' && !(isTried && second?.end === 'finish')) return [];
-  if (end.status === 'completed' && end.calls <= most) return [];
+  const most = callsToComplete(plan);
+  if (most === undefined || (end.status === 'completed' && end.calls <= most)) return [];
   return [`it should complete, and is ${end.status} (${end.error?.code}) after ${end.calls} calls`];
+}
+
+/** In how many calls a response completes; undefined where its upstream keeps it from that. */
+function callsToComplete({ calls: [first, second] }: CallerPlan): number | undefined {
+  if (first.end === 'finish') return 1;
+  const isTried = first.tokens === 0 && (first.end === 'refused' || first.end === 'broken');
+  return isTried && second?.end === 'finish' ? 2 : undefined;
+}
+
+/** Whether a fault costs a response no call and no end, as far as it is not long. */
+function isSmall(fault: FaultPlan, plan: CallerPlan): boolean {
+  switch (fault.kind) {
+    case 'cut':
+    case 'lose a reply':
+    case 'slow':
+    case 'freeze':
+      return true;
+    case 'stop':
+      return isSpared(plan, fault.process);
+    case 'lose replies':
+    case 'silence':
+      return fault.process.startsWith('api');
+    default:
+      return false;
+  }
 }
 
 /** A process that stops lets a call come to its end that takes no longer than this, in milliseconds. */
