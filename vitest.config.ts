@@ -22,6 +22,16 @@ const longest = new Set(
   settings-changes sizes upstream-neighbours websockets`.split(/\s+/),
 );
 
+/** Whether the tests run once more, on the store of a machine that has no server. */
+const isEmbedded = process.env['SLUICE_TEST_STORE'] === 'embedded';
+
+/** Those to which it makes no difference what their store is, or that have none. They run with a server alone. */
+const ofAnyStore = [
+  'packages/{simulation,embedded-store,files,providers,bench}/**',
+  'apps/api/test/{admin-fuzz,api-reference,authentication,broken-requests,cross-origin,json-threads}.test.ts',
+  'apps/api/test/{messages,refused-bodies,slow-reader,stored-bytes,unread-answers,waiting-memory,websocket}.test.ts',
+];
+
 /** Begins with the files that take longest, as far as they are known, so that all workers of a group end at about the same time. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -57,11 +67,13 @@ export default defineConfig({
           ...fromSource,
           name: 'integration',
           include: ['{apps,packages}/*/test/**/*.test.ts'],
+          ...(isEmbedded && { exclude: ofAnyStore }),
           globalSetup: redis,
           testTimeout: 180_000,
           hookTimeout: 180_000,
           // These tests wait for locks to lapse and for connections to be given up: three of them leave a third of two cores idle.
-          maxWorkers: 5,
+          // With the embedded store they compute less, and nothing else runs.
+          maxWorkers: isEmbedded ? 7 : 5,
           isolate: false,
           sequence: { groupOrder: 1 },
         },
