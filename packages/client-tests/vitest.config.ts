@@ -14,6 +14,7 @@ export default defineConfig({
     globalSetup: ['../testing/src/bundle-for-the-run.ts', '../testing/src/redis-for-the-run.ts'],
     testTimeout: 30_000,
     hookTimeout: 120_000,
-    maxWorkers: 3,
+    // They wait more than they compute: three of them leave half of two cores idle.
+    maxWorkers: 5,
   },
 });
