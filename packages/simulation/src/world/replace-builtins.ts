@@ -2,7 +2,7 @@ import { createRequire, syncBuiltinESMExports } from 'node:module';
 import type { Random } from './random.ts';
 import { simulatedTimers } from './simulated-timers.ts';
 import type { SimulatedProcess } from './simulated-process.ts';
-import type { World } from './world.ts';
+import type { Inhabitant, World } from './world.ts';
 import type { Connect } from './simulated-network.ts';
 
 /*
@@ -33,10 +33,13 @@ export function leaveWorld(): void {
 
 const current = () => world?.current;
 
-/** The chance of the process that runs. Whatever runs in a world has one: a history in which real chance had a part could not be had again. */
-function chance(): Random | undefined {
-  if (world && !world.current) throw new Error('A number was drawn in a world by no process of it');
-  return world?.current?.random;
+/**
+ * The process whose time and chance count; undefined outside of a world. Whatever asks for them in a world is a process of it: a history in which the real
+ * ones had a part could not be had again.
+ */
+function asking(): Inhabitant | undefined {
+  if (world && !world.current) throw new Error('Time or chance was asked for in a world by no process of it');
+  return world?.current;
 }
 
 function replaceTime(): void {
@@ -47,14 +50,14 @@ function replaceTime(): void {
   const RealDate = Date;
   globalThis.Date = new Proxy(RealDate, {
     construct(target, args: [], newTarget) {
-      const process = args.length === 0 ? current() : undefined;
+      const process = args.length === 0 ? asking() : undefined;
       return Reflect.construct(target, process ? [process.dateMs] : args, newTarget) as Date;
     },
   });
   const realNow = RealDate.now.bind(RealDate);
-  RealDate.now = () => current()?.dateMs ?? realNow();
+  RealDate.now = () => asking()?.dateMs ?? realNow();
   const realRunning = performance.now.bind(performance);
-  performance.now = () => current()?.runningMs ?? realRunning();
+  performance.now = () => asking()?.runningMs ?? realRunning();
   const realTimeout = AbortSignal.timeout.bind(AbortSignal);
   AbortSignal.timeout = (ms) => {
     if (!current()) return realTimeout(ms);
@@ -66,7 +69,7 @@ function replaceTime(): void {
 
 function replaceChance(): void {
   const realRandom = Math.random.bind(Math);
-  Math.random = () => chance()?.fraction() ?? realRandom();
+  Math.random = () => asking()?.random.fraction() ?? realRandom();
   const crypto = require('node:crypto') as typeof import('node:crypto');
   const { randomBytes, randomFillSync, randomUUID, randomInt, webcrypto } = crypto;
   const fill = <Bytes extends NodeJS.ArrayBufferView>(random: Random, bytes: Bytes): Bytes => {
@@ -83,7 +86,7 @@ function replaceChance(): void {
       simulated: (random: Random, ...args: Args) => Result,
     ) =>
     (...args: Args): Result => {
-      const random = chance();
+      const random = asking()?.random;
       return random ? simulated(random, ...args) : real(...args);
     };
   // Each has overloads with a callback, which nobody in the service uses.
