@@ -1,7 +1,7 @@
-import { eventually, hasServer, type LocalRedis, startLocalRedis } from '@sluice/testing';
+import { eventually, hasServer, type LocalRedis, startLocalRedis, within } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { startBalancedLoad } from './balanced-load.ts';
-import { callerOf } from './caller.ts';
+import { type Caller, callerOf } from './caller.ts';
 import { type Service, startService } from './service.ts';
 import { startProcess } from './sluice-process.ts';
 
@@ -13,8 +13,25 @@ const cellOf = (id: string) => id[id.indexOf('_') + 1];
 /** Runs `sluice cells` to its end. */
 async function cellsCommand(service: Service, ...args: string[]) {
   const process = startProcess({ command: 'cells', args, env: service.env });
-  const { code } = await process.exited;
+  // It may wait for every process of the service. What it has said by then tells for which.
+  const { code } = await within(process.exited, { timeoutMs: 150_000 }).catch((error: unknown) => {
+    throw new Error(`'cells ${args.join(' ')}' goes on: ${process.output()}`, { cause: error });
+  });
   return { code, out: process.output() };
+}
+
+/** A caller who waits a minute for an answer, and then tells what the processes say. */
+function boundedCaller(url: string, service: Service): Pick<Caller, 'create' | 'get'> {
+  const caller = callerOf(url, service.key);
+  const bounded = <Result>(what: string, answer: Promise<Result>) =>
+    within(answer).catch((error: unknown) => {
+      const logs = [...service.apis, ...service.workers].map((each) => each.output().slice(-1_000));
+      throw new Error(`no answer at ${url} to ${what}:\n${logs.join('\n')}`, { cause: error });
+    });
+  return {
+    create: (body, options) => bounded(JSON.stringify(body), caller.create(body, options)),
+    get: (id) => bounded(id, caller.get(id)),
+  };
 }
 
 async function cellsOf(service: Service): Promise<Record<string, unknown>[]> {
@@ -30,7 +47,7 @@ describe.skipIf(!hasServer)('cells that come and go, where there is a server', (
     const [first, second] = await Promise.all([startStore(), startStore()]);
     const service = await startService({ redisUrl: first.url, apis: 2, workers: 1 });
     const load = startBalancedLoad(service);
-    const [one, other] = service.apiUrls.map((url) => callerOf(url, service.key));
+    const [one, other] = service.apiUrls.map((url) => boundedCaller(url, service));
     if (!one || !other) throw new Error('there are two');
     const key = { 'idempotency-key': 'once-whatever-happens' };
     const cellOfNew = async () => cellOf((await one.create({ input: 'Hi' })).body.id);
@@ -74,7 +91,7 @@ describe.skipIf(!hasServer)('cells that come and go, where there is a server', (
         },
       ]);
       // One that starts now reaches it, too.
-      const late = callerOf((await service.addApi()).url, service.key);
+      const late = boundedCaller((await service.addApi()).url, service);
       expect((await late.get(there.id)).status).toBe(200);
       expect(await cellsCommand(service, 'remove', added)).toMatchObject({
         code: 2,
