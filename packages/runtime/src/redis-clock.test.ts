@@ -28,6 +28,15 @@ function setUp() {
 }
 
 describe('redis clock', () => {
+  it('keeps no process running, such as a command that ends while a cell joins it', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length;
+    const { clock } = setUp();
+    const before = timers();
+    await clock.start();
+    expect(timers()).toBe(before);
+    clock.stop();
+  });
+
   it('uses the local clock until Redis has answered', async () => {
     const { world, clock } = setUp();
     world.isAway = true;

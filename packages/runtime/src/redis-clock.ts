@@ -48,10 +48,10 @@ export class RedisClock {
     return this.#estimate !== undefined;
   }
 
-  /** Takes the first sample and keeps sampling. It also resolves while Redis is away, and samples once it is back. */
+  /** Takes the first sample and keeps sampling, which keeps no process running. It also resolves while Redis is away, and samples once it is back. */
   async start(): Promise<void> {
     if (this.#timer !== undefined) return;
-    this.#timer = setInterval(() => void this.sample(), this.#everyMs);
+    this.#timer = setInterval(() => void this.sample(), this.#everyMs).unref();
     this.#client.on('ready', this.#onReady);
     if (this.#client.status === 'ready') await this.sample();
   }

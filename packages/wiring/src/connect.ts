@@ -111,6 +111,8 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
       // One that cannot give what the settings ask for is not used.
       const { url, clients } = cell;
       await awaitRedis(clients.commands, { url, durability: settings.durability, logger, signal });
+      // The process may have ended, or the cell may be gone, just as its Redis answered.
+      signal.throwIfAborted();
       await Promise.all([cell.clock.start(), role.start(cell.store)]);
     },
     stop: async (cell) => {
