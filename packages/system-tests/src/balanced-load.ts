@@ -1,4 +1,3 @@
-import { within } from '@sluice/testing';
 import { callerOf } from './caller.ts';
 import type { Service } from './service.ts';
 
@@ -22,8 +21,6 @@ export interface BalancedLoad {
 export function startBalancedLoad(service: Service): BalancedLoad {
   const balancer = balance(service);
   const answers = new Set<string>();
-  /** What each client waits for. */
-  const open = new Map<number, string>();
   let isOver = false;
   const load = Array.from({ length: clients }, async (_, client) => {
     for (let at = 0; !isOver; at++) {
@@ -32,7 +29,6 @@ export function startBalancedLoad(service: Service): BalancedLoad {
       const sentAt = performance.now();
       const after = () => `after ${Math.round(performance.now() - sentAt)} ms at ${url}`;
       const input = `Client ${client}, request ${at}. [[sluice: tokens=20 tokens_per_second=40]]`;
-      open.set(client, `request ${at} at ${url}, since ${new Date().toISOString()}`);
       try {
         if ((client + at) % 2 === 0) answers.add(`stream ${(await caller.stream({ input })).final.status}`);
         else {
@@ -43,15 +39,12 @@ export function startBalancedLoad(service: Service): BalancedLoad {
         answers.add(`lost ${after()}: ${String(error)} ${String((error as Error).cause)}`);
       }
     }
-    open.delete(client);
   });
   return {
     reaches: balancer.has,
     async end() {
       isOver = true;
-      await within(Promise.all(load)).catch((error: unknown) => {
-        throw new Error(`no answer to ${JSON.stringify([...open])}`, { cause: error });
-      });
+      await Promise.all(load);
       balancer.stop();
       return [...answers].toSorted();
     },

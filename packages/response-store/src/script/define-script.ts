@@ -37,7 +37,7 @@ export type Script<Key extends string, Arg extends string> = (
 /**
  * Makes a Lua script callable by the names of its keys and arguments.
  *
- * The text is put together at the first call, since most processes need few of the scripts: status words and the record version, the fragments,
+ * Its files are read now, and the text is put together at the first call, since most processes need few of the scripts: status words and the record version, the fragments,
  * a local for each key and argument, and the file itself with its fields expanded. Calls go by digest; a server that does not know the script (a
  * restart, a failover, SCRIPT FLUSH) is sent its text once, so a lost script cache is never seen by a caller.
  */
@@ -45,6 +45,8 @@ export function defineScript<Key extends string, Arg extends string>(
   definition: ScriptDefinition<Key, Arg>,
 ): Script<Key, Arg> {
   const { keys, args } = definition;
+  // An upgrade may put other files in their place while the process runs.
+  for (const file of filesOf(definition)) luaIn(file);
   let known: DigestedScript | undefined;
   let atShard: DigestedScript | undefined;
   return async (redis, input) => {
@@ -80,11 +82,24 @@ function digested(lua: string): DigestedScript {
 /** The command by which a script publishes. */
 const publishing = (command: 'PUBLISH' | 'SPUBLISH') => `local PUBLISH = '${command}'`;
 
+function filesOf({ file, fragments = [] }: ScriptDefinition<string, string>): URL[] {
+  return [...fragments, file];
+}
+
+const luaByFile = new Map<string, string>();
+
+/** The Lua of a file, as it was when a script was first defined by it. */
+function luaIn(file: URL): string {
+  const lua = luaByFile.get(file.href) ?? readFileSync(file, 'utf8');
+  luaByFile.set(file.href, lua);
+  return lua;
+}
+
 /** The whole text of a script, as a server gets it that is no part of a cluster. */
-export function scriptText(definition: ScriptDefinition<string, string>): string {
-  const { file, fragments = [], keys, args, numbers = [], lists } = definition;
+function scriptText(definition: ScriptDefinition<string, string>): string {
+  const { file, keys, args, numbers = [], lists } = definition;
   const script = { ...definition, transition: basename(file.pathname, '.lua') };
-  const files = [...fragments, file].map((each) => expandFields(readFileSync(each, 'utf8'), script, lists));
+  const files = filesOf(definition).map((each) => expandFields(luaIn(each), script, lists));
   const argument = (name: string, at: number) =>
     numbers.includes(name) ? `tonumber(ARGV[${at + 1}])` : `ARGV[${at + 1}]`;
   const locals = [
