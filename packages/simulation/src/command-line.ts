@@ -33,10 +33,10 @@ export function readCommandLine(args: string[]): CommandLine {
       digests: { type: 'boolean', default: false },
     },
   });
-  const isAlone = values.scenario.length + values.crowd.length === 0;
+  const hasNothingElse = values.scenario.length + values.crowd.length === 0;
   return {
     from: wholeNumber('from', values.from),
-    seeds: wholeNumber('seeds', values.seeds ?? (isAlone ? '100' : '0')),
+    seeds: wholeNumber('seeds', values.seeds ?? (hasNothingElse ? '100' : '0')),
     minutes: values.minutes === undefined ? undefined : Number(values.minutes),
     replay: values.replay === undefined ? undefined : wholeNumber('replay', values.replay),
     scenarios: values.scenario,

@@ -17,10 +17,11 @@ const again = 4;
 /** The simulation replaces the clock of its process, so it has one of its own. */
 async function simulate(...args: string[]): Promise<string[]> {
   const flags = ['--conditions=sluice-source', main, '--digests', ...args];
-  const { stdout } = await promisify(execFile)(process.execPath, flags).catch(
-    (error: { stdout: string }) => error,
+  // It ends with 1 when something failed, and has said what.
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, flags).catch(
+    (error: { stdout: string; stderr: string }) => error,
   );
-  return stdout.split('\n');
+  return [...stdout.split('\n'), stderr];
 }
 
 const digestsIn = (lines: readonly string[]) => lines.filter((line) => /^\d+ [0-9a-f]{16}$/.test(line));

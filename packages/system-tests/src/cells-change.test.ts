@@ -1,7 +1,7 @@
 import { eventually, hasServer, type LocalRedis, startLocalRedis, within } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { startBalancedLoad } from './balanced-load.ts';
-import { type Caller, callerOf } from './caller.ts';
+import { callerOf } from './caller.ts';
 import { type Service, startService } from './service.ts';
 import { startProcess } from './sluice-process.ts';
 
@@ -20,20 +20,6 @@ async function cellsCommand(service: Service, ...args: string[]) {
   return { code, out: process.output() };
 }
 
-/** A caller who waits a minute for an answer, and then tells what the processes say. */
-function boundedCaller(url: string, service: Service): Pick<Caller, 'create' | 'get'> {
-  const caller = callerOf(url, service.key);
-  const bounded = <Result>(what: string, answer: Promise<Result>) =>
-    within(answer).catch((error: unknown) => {
-      const logs = [...service.apis, ...service.workers].map((each) => each.output().slice(-1_000));
-      throw new Error(`no answer at ${url} to ${what}:\n${logs.join('\n')}`, { cause: error });
-    });
-  return {
-    create: (body, options) => bounded(JSON.stringify(body), caller.create(body, options)),
-    get: (id) => bounded(id, caller.get(id)),
-  };
-}
-
 async function cellsOf(service: Service): Promise<Record<string, unknown>[]> {
   const { out } = await cellsCommand(service, '--json');
   return out
@@ -47,7 +33,7 @@ describe.skipIf(!hasServer)('cells that come and go, where there is a server', (
     const [first, second] = await Promise.all([startStore(), startStore()]);
     const service = await startService({ redisUrl: first.url, apis: 2, workers: 1 });
     const load = startBalancedLoad(service);
-    const [one, other] = service.apiUrls.map((url) => boundedCaller(url, service));
+    const [one, other] = service.apiUrls.map((url) => callerOf(url, service.key));
     if (!one || !other) throw new Error('there are two');
     const key = { 'idempotency-key': 'once-whatever-happens' };
     const cellOfNew = async () => cellOf((await one.create({ input: 'Hi' })).body.id);
@@ -91,7 +77,7 @@ describe.skipIf(!hasServer)('cells that come and go, where there is a server', (
         },
       ]);
       // One that starts now reaches it, too.
-      const late = boundedCaller((await service.addApi()).url, service);
+      const late = callerOf((await service.addApi()).url, service.key);
       expect((await late.get(there.id)).status).toBe(200);
       expect(await cellsCommand(service, 'remove', added)).toMatchObject({
         code: 2,

@@ -6,7 +6,7 @@ import { runningAttempts } from './worker-metrics.ts';
 
 const settings = { recovery: { lockMs: 3_000, stalledMs: 500 } };
 
-// What becomes of responses when a process dies is in `faults/matrix.ts`.
+// `faults/matrix.ts` says what becomes of responses when a process dies.
 it('a worker that was only frozen cannot write behind its successor', async () => {
   await using service = await startService({ settings });
   const caller = callerOf(service.apiUrls[0] ?? '', service.key);

@@ -68,12 +68,15 @@ function filled(head: string, unit: string, tail: string, bytes = size): Buffer 
 
 const pairs = (count: number) => Array.from({ length: count }, (_, at) => `"k${at}":"v"`).join(',');
 
-/** The longest stall since the last call, by the api's own metrics. */
-async function takeStallMs(): Promise<number> {
+/** A figure of the api's own metrics: the first group of a pattern. */
+async function metric(pattern: RegExp): Promise<number> {
   const metrics = await (await fetch(`${api.adminUrl}/metrics`)).text();
-  const [, seconds] = /^sluice_event_loop_delay_seconds\{.*quantile="1".*\} (\S+)$/m.exec(metrics) ?? [];
-  return Number(seconds) * 1_000;
+  return Number(pattern.exec(metrics)?.[1]);
 }
+
+/** The longest stall since the last call. */
+const takeStallMs = async () =>
+  1_000 * (await metric(/^sluice_event_loop_delay_seconds\{.*quantile="1".*\} (\S+)$/m));
 
 const hasMemory = existsSync('/proc/self/clear_refs');
 
@@ -222,10 +225,7 @@ it('a large body that is sound is taken, beside those of others', async () => {
 });
 
 /** How often the api has collected its whole heap. */
-async function collections(): Promise<number> {
-  const metrics = await (await fetch(`${api.adminUrl}/metrics`)).text();
-  return Number(/^nodejs_gc_duration_seconds_count\{.*kind="major".*\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
-}
+const collections = () => metric(/^nodejs_gc_duration_seconds_count\{.*kind="major".*\} (\d+)$/m);
 
 it('large bodies one after the other have the heap collected for every third at most', async () => {
   const count = 15;

@@ -34,10 +34,10 @@ export function guardedLookup({
 }: GuardedLookupOptions): LookupFunction {
   return (host, options, done) => {
     resolve(host, { ...options, all: true }, (error, addresses) => {
-      const isRefused = !allowPrivate && addresses?.some(({ address }) => isPrivateAddress(address));
-      const [first] = addresses ?? [];
-      if (error) done(error, '');
-      else if (isRefused) done(new PrivateAddressError(), '');
+      if (error) return done(error, '');
+      const [first] = addresses;
+      const isRefused = !allowPrivate && addresses.some(({ address }) => isPrivateAddress(address));
+      if (isRefused) done(new PrivateAddressError(), '');
       else if (!first) done(new Error('the name has no address'), '');
       else if (options.all === true) done(null, addresses);
       else done(null, first.address, first.family);
