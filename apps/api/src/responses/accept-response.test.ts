@@ -139,10 +139,30 @@ describe('a response that the store does not accept', () => {
   });
 });
 
-describe('a response that is accepted', () => {
-  const use = { requests: undefined, tokens: undefined };
-  const accepted: AcceptResult = { kind: 'accepted', acceptedAt: 1, use, priority: 1 };
+const use = { requests: undefined, tokens: undefined };
+const accepted: AcceptResult = { kind: 'accepted', acceptedAt: 1, use, priority: 1 };
 
+describe('a response whose accept comes to the store too late', () => {
+  it('is sent once more, with a new deadline', async () => {
+    const { store, steps, accept } = acceptorOver(() => Promise.resolve(accepted));
+    store.accept.mockResolvedValueOnce({ kind: 'too_late' });
+    await expect(accept()).resolves.toMatchObject({ kind: 'accepted' });
+    expect(store.accept).toHaveBeenCalledTimes(2);
+    expect(steps.size).toBe(0);
+  });
+
+  it('is refused when that is too late again, with nothing to take back', async () => {
+    const { store, accept } = acceptorOver(() => Promise.resolve({ kind: 'too_late' }));
+    await expect(accept()).resolves.toMatchObject({
+      kind: 'refused',
+      error: { code: 'server_is_overloaded' },
+    });
+    expect(store.accept).toHaveBeenCalledTimes(2);
+    expect(store.abandon).not.toHaveBeenCalled();
+  });
+});
+
+describe('a response that is accepted', () => {
   it('is noted to have its job when nothing can refuse its caller any more', async () => {
     const { store, accept } = acceptorOver(() => Promise.resolve(accepted));
     await expect(accept()).resolves.toMatchObject({ kind: 'accepted' });

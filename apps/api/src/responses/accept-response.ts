@@ -13,7 +13,7 @@ import type { Caller } from './caller.ts';
 import type { EarlyEnds } from './early-ends.ts';
 import type { QueuePositions } from './queue-positions.ts';
 import { isSameEverywhere, notDurable, overBudget, type Refused, refusal, storeFull } from './refusals.ts';
-import { repeatUnanswered } from './repeat-unanswered.ts';
+import { againIfLate, repeatUnanswered } from './repeat-unanswered.ts';
 import type { CheckedRequest, RequestChecks, UncheckedRequest } from './request-checks.ts';
 import {
   expectedInputOf,
@@ -133,7 +133,7 @@ export class ResponseAcceptor {
     const budget = { giveUpAt: performance.now() + repeatWithinMs };
     const isWatched = request.background !== true || request.stream === true || accepting.isAwaited === true;
     const admission = { responseId, idempotencyKey, prepared, model, serviceTier, queue, isWatched, budget };
-    const result = await this.#admit(caller, admission).catch((error: unknown) => ({
+    const result = await againIfLate(() => this.#admit(caller, admission)).catch((error: unknown) => ({
       kind: 'refused' as const,
       error,
     }));
