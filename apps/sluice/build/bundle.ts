@@ -40,7 +40,13 @@ export async function bundle({ root, folder, made }: BundleOptions): Promise<str
     external: asInstalled,
     // Our modules only define things when they are loaded, so each thread can get the part of a package that it uses.
     treeshake: { moduleSideEffects: (id) => !isOurs(id) },
-    plugins: [modulesByUrl(isOurs), placesOfSources(isOurs, folder), httpByRequire(), inAscii()],
+    plugins: [
+      modulesByUrl(isOurs),
+      placesOfSources(isOurs, folder),
+      httpByRequire(),
+      withoutQueuesInPostgres(),
+      inAscii(),
+    ],
     // bull-board asks for its page's files by `eval`, unless it is told where they are, as it is.
     checks: { eval: false },
     logLevel: 'warn',
@@ -112,6 +118,15 @@ function httpByRequire(): Plugin {
     resolveId: (source, _importer, { kind }) =>
       source === 'node:http' && kind === 'import-statement' ? byRequire : undefined,
     load: (id) => (id === byRequire ? `module.exports = require('node:http');` : undefined),
+  };
+}
+
+/** Leaves out BullMQ's other backend, which its index loads: a megabyte and a half of memory in every process, of which nothing is used. */
+function withoutQueuesInPostgres(): Plugin {
+  const index = /[\\/]bullmq[\\/]dist[\\/](?:cjs|esm)[\\/]postgres[\\/]index\.js$/;
+  return {
+    name: 'without-queues-in-postgres',
+    load: (id) => (index.test(id) ? 'export {};' : undefined),
   };
 }
 

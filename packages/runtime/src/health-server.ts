@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listenFailure, type ListenTarget } from './fatal-error.ts';
-import { loggedError, type Logger } from './logger.ts';
+import { loggedError } from './logged-error.ts';
+import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import type { FailedLogins } from './failed-logins.ts';
 import { type OperatorRefusal, refuseOperator } from './operator-access.ts';

@@ -1,7 +1,8 @@
 import { flushCompileCache } from 'node:module';
 import { isatty } from 'node:tty';
 import { asFatalError } from './fatal-error.ts';
-import { loggedError, type Logger } from './logger.ts';
+import { loggedError } from './logged-error.ts';
+import type { Logger } from './logger.ts';
 import { printFatal } from './print-fatal.ts';
 
 /** Why a process stops. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createLogger, loggedError, type Logger } from './logger.ts';
+import { loggedError } from './logged-error.ts';
+import { createLogger, type Logger } from './logger.ts';
 import { maskSecrets } from './mask-secrets.ts';
 
 function capture(): { logger: Logger; lines: string[] } {

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { Redis, type RedisOptions } from 'ioredis';
-import { loggedError, type Logger } from './logger.ts';
+import { loggedError } from './logged-error.ts';
+import type { Logger } from './logger.ts';
 import { watchHeartbeat } from './redis-heartbeat.ts';
 import { parseRedisAddress } from './redis-address.ts';
 import { primaryConnector, retryDelayMs } from './redis-primary.ts';
@@ -10,7 +11,8 @@ import { failFastWhileSilent } from './redis-silence.ts';
 import { throttledWarning } from './throttled-warning.ts';
 
 export interface RedisClientOptions {
-  logger: Logger;
+  /** Undefined for a connection of which somebody else says when the store is away. */
+  logger: Logger | undefined;
   /** The name in `CLIENT LIST`; by default that of the role. */
   connectionName?: string;
 }
@@ -200,7 +202,7 @@ function connect(url: string, role: string, client: RedisClientOptions, options:
   });
   if (parseRedisAddress(url).topology.kind === 'cluster')
     Object.assign(redis, { publishCommand: 'SPUBLISH' });
-  const { warn } = logConnection(redis, client.logger.child({ redisRole: role }));
+  const { warn } = logConnection(redis, client.logger?.child({ redisRole: role }));
   gatherWrites(redis);
   watchHeartbeat(redis, warn);
   const duplicate = redis.duplicate.bind(redis);
@@ -243,17 +245,17 @@ function gatherWrites(redis: Redis): void {
  * An outage causes an error for each attempt to connect. A few of them are logged, and the recovery. Before the first
  * connection the start of a process logs what it waits for.
  */
-function logConnection(redis: Redis, logger: Logger): { warn: (error: unknown) => void } {
-  const { warn, restored } = throttledWarning(logger, 'redis connection failed');
+function logConnection(redis: Redis, logger: Logger | undefined): { warn: (error: unknown) => void } {
+  const throttled = logger && throttledWarning(logger, 'redis connection failed');
   let wasReady = false;
   const warnOnceReady = (error: unknown) => {
-    if (wasReady) warn(error);
-    else logger.debug({ err: loggedError(error) }, 'redis not connected yet');
+    if (wasReady) throttled?.warn(error);
+    else logger?.debug({ err: loggedError(error) }, 'redis not connected yet');
   };
   redis.on('error', warnOnceReady);
   redis.on('ready', () => {
     wasReady = true;
-    restored('redis connection restored');
+    throttled?.restored('redis connection restored');
   });
   return { warn: warnOnceReady };
 }

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
-import { loggedError, type Logger } from './logger.ts';
+import { loggedError } from './logged-error.ts';
+import type { Logger } from './logger.ts';
 
 export interface RedisClockOptions {
   client: Redis;

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { errorCode, FatalError } from './fatal-error.ts';
-import { loggedError, type Logger } from './logger.ts';
+import { loggedError } from './logged-error.ts';
+import type { Logger } from './logger.ts';
 import { pause } from './pause.ts';
 import { parseRedisAddress } from './redis-address.ts';
 import { maskRedisUrl, waitForRedis } from './redis-clients.ts';

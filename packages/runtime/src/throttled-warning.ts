@@ -1,4 +1,5 @@
-import { loggedError, type Logger } from './logger.ts';
+import { loggedError } from './logged-error.ts';
+import type { Logger } from './logger.ts';
 
 const periodMs = 10_000;
 

@@ -1,5 +1,5 @@
 import { ProcessLease } from '@sluice/response-store';
-import { closeRedis, commandClient, createLogger, waitForRedis } from '@sluice/runtime';
+import { closeRedis, commandClient, waitForRedis } from '@sluice/runtime';
 import { parentPort, workerData } from 'node:worker_threads';
 
 /** The data with which `LeaseThread` starts its thread. */
@@ -26,8 +26,7 @@ const { redisUrl, keys, silentMs, ttlMs } = workerData as LeaseThreadData; // as
 const report = (message: LeaseReport) => parentPort?.postMessage(message);
 let heardAt = performance.now();
 const commands = commandClient(redisUrl, {
-  // The process itself says when the store is away.
-  logger: createLogger({ name: 'api', level: 'silent' }),
+  logger: undefined, // the process itself says when the store is away
   connectionName: 'sluice-lease',
 });
 const lease = new ProcessLease({
