@@ -1,14 +1,18 @@
-import { startLocalPostgres } from '@sluice/testing';
+import { type LocalPostgres, startLocalPostgres } from '@sluice/testing';
 import { type Child, ownProcess, startChild } from '../child-process.ts';
 import { folderOf, type Installable } from '../installs.ts';
 import { acceptTarget, generateTarget } from '../targets.ts';
 import type { Durability, PeerSurroundings, RunningPeer } from './durable-peer.ts';
 import { peerVariables } from './peer-place.ts';
 
-const synchronousCommit: ReadonlyMap<Durability, string> = new Map([
+export const synchronousCommit: ReadonlyMap<Durability, string> = new Map([
   ['soon', 'synchronous_commit off'],
   ['at once', 'synchronous_commit on'],
 ]);
+
+export function useSynchronousCommit(postgres: LocalPostgres, durability: Durability): Promise<void> {
+  return postgres.set('synchronous_commit', durability === 'at once' ? 'on' : 'off');
+}
 
 /** Starts the api and the worker in the folder of a peer's name, on a Postgres of their own. */
 export async function startOnPostgres(
@@ -38,7 +42,7 @@ export async function startOnPostgres(
     return {
       store: postgres.version,
       settings: synchronousCommit,
-      use: (durability) => postgres.set('synchronous_commit', durability === 'at once' ? 'on' : 'off'),
+      use: (durability) => useSynchronousCommit(postgres, durability),
       whole: generateTarget(url),
       background: acceptTarget(url),
       processes: new Map<string, Pick<Child, 'pid'>>([

@@ -119,8 +119,9 @@ export function descriptionOf({ sluice, releases, warm, slots, syncMs }: Describ
     'pg-boss and graphile-worker have an api and a worker of some fifty lines each, on a Postgres of their own with the defaults of its ' +
       'release. Their jobs are announced by `NOTIFY`, and so are the answers, which stay in a table; Postgres commits transactions that notify one after the other. pg-boss fetches batches of 8 by 8 ' +
       "workers; graphile-worker has its local queue and gathers the ends of jobs. Restate's server is api and store in one, and its worker is " +
-      `called over HTTP/2; the call of the upstream is a step of its own. Every other worker has ${slots} slots. Temporal is not among them: ` +
-      'its server is no package that can be installed.',
+      "called over HTTP/2; the call of the upstream is a step of its own. Temporal's server is built from its sources, has all its services " +
+      'in one process, 512 shards and a Postgres of its own; an api of thirty lines starts a workflow for each request and waits for its ' +
+      `result, and the workflow has one activity, the call of the upstream. Every other worker has ${slots} slots.`,
     `Every contestant is warm: before the first round they had answered ${answers.join(', ')} requests.`,
   ].join('\n\n');
 }

@@ -1,0 +1,76 @@
+/** The api in front of Temporal: a workflow for each request. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import fastify from 'fastify';
+import { importInstalled, readPeerPlace } from '../peer-place.ts';
+import { namespace, taskQueue, workflowType } from './names.ts';
+
+interface Connection {
+  workflowService: { registerNamespace: (request: object) => Promise<unknown> };
+  close: () => Promise<void>;
+}
+
+interface WorkflowHandle {
+  result: () => Promise<string>;
+}
+
+interface TemporalClient {
+  Connection: { connect: (options: { address: string }) => Promise<Connection> };
+  Client: new (options: {
+    connection: Connection;
+    namespace: string;
+  }) => { workflow: { start: (type: string, options: object) => Promise<WorkflowHandle> } };
+}
+
+/** How long a server may take until it knows a namespace that was made, in milliseconds. */
+const startMs = 60_000;
+
+const place = readPeerPlace(process.env);
+const { Client, Connection } = await importInstalled<TemporalClient>(
+  place,
+  '@temporalio/client/lib/index.js',
+);
+const connection = await untilDone(() => Connection.connect({ address: place.storeUrl }));
+await untilDone(() =>
+  connection.workflowService.registerNamespace({
+    namespace,
+    workflowExecutionRetentionPeriod: { seconds: 86_400 },
+  }),
+);
+const client = new Client({ connection, namespace });
+const begin = (id: string, prompt: string) =>
+  client.workflow.start(workflowType, { taskQueue, workflowId: id, args: [prompt] });
+
+const app = fastify();
+app.post<{ Body: { prompt: string } }>('/generate', async ({ body }) => {
+  const handle = await begin(randomUUID(), body.prompt);
+  return { output_text: await handle.result() };
+});
+app.post<{ Body: { prompt: string } }>('/accept', async ({ body }) => {
+  const id = randomUUID();
+  await begin(id, body.prompt);
+  return { id, status: 'queued' };
+});
+const url = await app.listen({ host: '127.0.0.1', port: 0 });
+process.send?.({ url });
+
+process.once('SIGTERM', () => {
+  void (async () => {
+    await app.close();
+    await connection.close();
+    process.disconnect();
+  })();
+});
+
+/** Does a step of the start until the server takes it. */
+async function untilDone<Result>(step: () => Promise<Result>): Promise<Result> {
+  const deadline = performance.now() + startMs;
+  for (;;) {
+    try {
+      return await step();
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await pause(250);
+    }
+  }
+}
