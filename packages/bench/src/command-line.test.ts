@@ -44,7 +44,7 @@ describe('the flags of the benchmark', () => {
     });
     expect(parse('--with', 'pg-boss')).toMatchObject({ scenarios: ['durable-peers'], rivals: ['pg-boss'] });
     expect(() => parse('--with', 'portkey,envoy')).toThrow(
-      "There is nothing called 'envoy' to compare with: use portkey, litellm, restate, pg-boss, graphile-worker.",
+      "There is nothing called 'envoy' to compare with: use portkey, litellm, restate, temporal, pg-boss, graphile-worker.",
     );
     expect(usage).toContain('portkey,litellm');
   });
