@@ -120,7 +120,7 @@ export function descriptionOf({ sluice, releases, warm, slots, syncMs }: Describ
       'release. Their jobs are announced by `NOTIFY`, and so are the answers, which stay in a table; Postgres commits transactions that notify one after the other. pg-boss fetches batches of 8 by 8 ' +
       "workers; graphile-worker has its local queue and gathers the ends of jobs. Restate's server is api and store in one, and its worker is " +
       "called over HTTP/2; the call of the upstream is a step of its own. Temporal's server is built from its sources, has all its services " +
-      'in one process, 512 shards and a Postgres of its own; an api of thirty lines starts a workflow for each request and waits for its ' +
+      'in one process, 512 shards and a Postgres of its own; its api, as short as theirs, starts a workflow for each request and waits for its ' +
       `result, and the workflow has one activity, the call of the upstream. Every other worker has ${slots} slots.`,
     `Every contestant is warm: before the first round they had answered ${answers.join(', ')} requests.`,
   ].join('\n\n');

@@ -22,8 +22,8 @@ interface TemporalClient {
   }) => { workflow: { start: (type: string, options: object) => Promise<WorkflowHandle> } };
 }
 
-/** How long a server may take until it knows a namespace that was made, in milliseconds. */
-const startMs = 60_000;
+/** How long the server may take until it answers, in milliseconds: less than this process is waited for, so that it can say why. */
+const startMs = 15_000;
 
 const place = readPeerPlace(process.env);
 const { Client, Connection } = await importInstalled<TemporalClient>(
