@@ -7,6 +7,7 @@ import { type SpawnedProcess, spawnProcess, untilStarted } from '../spawned-proc
 import { generateTarget } from '../targets.ts';
 import type { DurablePeer, PeerSurroundings, RunningPeer } from './durable-peer.ts';
 import { peerVariables } from './peer-place.ts';
+import { untilAnswered } from './until-answered.ts';
 
 const version = '1.7.12';
 const sdkVersion = '1.17.2';
@@ -57,11 +58,7 @@ export const restate: DurablePeer = {
         ...generateTarget(`http://127.0.0.1:${ports.ingress}`),
         path: '/bench/generate',
       };
-      await untilStarted('the service of Restate', child, async () => {
-        const { origin, path, headers, body } = whole;
-        const answer = await fetch(`${origin}${path}`, { method: 'POST', headers, body });
-        return answer.ok || (await answer.text());
-      });
+      await untilAnswered('the service of Restate', child, whole);
       return {
         store: `Restate ${version}`,
         settings: new Map([['at once', 'its default']]),

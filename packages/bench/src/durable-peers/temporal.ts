@@ -2,14 +2,11 @@ import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type LocalPostgres, startLocalPostgres } from '@sluice/testing';
-import { type Child, ownProcess, startChild } from '../child-process.ts';
+import type { LocalPostgres } from '@sluice/testing';
 import { folderOf, installPackages, type RunInstall } from '../installs.ts';
-import { type SpawnedProcess, spawnProcess, untilStarted } from '../spawned-process.ts';
-import { acceptTarget, generateTarget } from '../targets.ts';
-import type { DurablePeer, PeerSurroundings, RunningPeer } from './durable-peer.ts';
-import { synchronousCommit, useSynchronousCommit } from './on-postgres.ts';
-import { peerVariables } from './peer-place.ts';
+import { spawnProcess } from '../spawned-process.ts';
+import type { DurablePeer } from './durable-peer.ts';
+import { type PeerServer, startOnPostgres } from './on-postgres.ts';
 import { lowPorts } from './temporal/low-ports.ts';
 import { serverConfig } from './temporal/server-config.ts';
 
@@ -30,54 +27,8 @@ export const temporal: DurablePeer = {
   name: 'temporal',
   version,
   install,
-  async start({ upstreamUrl, slots, directory }: PeerSurroundings): Promise<RunningPeer> {
-    const folder = folderOf(temporal);
-    const postgres = await startLocalPostgres();
-    const children: { stop: () => Promise<void> }[] = [postgres];
-    const stop = async () => {
-      for (const child of children.toReversed()) await child.stop();
-    };
-    try {
-      const server = await startServer({ folder, directory, postgres });
-      children.push(server);
-      const env = peerVariables({ folder, storeUrl: server.address, upstreamUrl, slots });
-      const start = async (role: 'api' | 'worker') => {
-        const child = await startChild({
-          name: `temporal ${role}`,
-          ...ownProcess(`./durable-peers/temporal/${role}`),
-          env,
-        });
-        children.push(child);
-        return child;
-      };
-      const api = await start('api'); // waits for the server, and makes the namespace
-      const worker = await start('worker');
-      const url = String(api.ready['url']);
-      const whole = generateTarget(url);
-      await untilStarted('the workflow of Temporal', server, async () => {
-        const { origin, path, headers, body } = whole;
-        const answer = await fetch(`${origin}${path}`, { method: 'POST', headers, body });
-        return answer.ok || (await answer.text());
-      });
-      return {
-        store: postgres.version,
-        settings: synchronousCommit,
-        use: (durability) => useSynchronousCommit(postgres, durability),
-        whole,
-        background: acceptTarget(url),
-        processes: new Map<string, Pick<Child, 'pid'>>([
-          ['api', api],
-          ['worker', worker],
-          ['server', server],
-          ['store', postgres],
-        ]),
-        stop,
-      };
-    } catch (error) {
-      await stop();
-      throw error;
-    }
-  },
+  start: (surroundings) =>
+    startOnPostgres(temporal, surroundings, (postgres) => startServer(postgres, surroundings.directory)),
 };
 
 /** Needs Go for the server, of which there is no other package for every platform. */
@@ -101,13 +52,8 @@ const { generate } = proxyActivities({ startToCloseTimeout: '1 minute' });
 exports.answer = (prompt) => generate(prompt);
 `;
 
-async function startServer(place: {
-  folder: string;
-  directory: string;
-  postgres: LocalPostgres;
-}): Promise<SpawnedProcess & { address: string }> {
-  const { folder, directory, postgres } = place;
-  const bin = (name: string) => join(folder, 'bin', name);
+async function startServer(postgres: LocalPostgres, directory: string): Promise<PeerServer> {
+  const bin = (name: string) => join(folderOf(temporal), 'bin', name);
   const toPostgres = `--plugin postgres12 --ep 127.0.0.1 --port ${postgres.port} --user postgres`.split(' ');
   for (const [database, schema] of databases) {
     const tool = (...args: string[]) =>

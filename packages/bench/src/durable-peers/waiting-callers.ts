@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import fastify from 'fastify';
 import { importInstalled, type PeerPlace } from './peer-place.ts';
+import { servePrompts } from './serve-prompts.ts';
 
 /** The parts of the client of Postgres that are used here. */
 export interface PostgresClient {
@@ -14,7 +13,7 @@ export interface PostgresClient {
 export const answered = 'answered';
 
 /**
- * The api of a peer on Postgres: `/generate` accepts and waits for the answer, `/accept` accepts. Resolves when it listens.
+ * The api of a peer to which Postgres itself tells the answers. Resolves when it listens.
  *
  * @param accept Resolves once the request is in the database.
  * @param close Closes what the api has opened.
@@ -32,30 +31,19 @@ export async function serveCallers(
   });
   await client.query(`listen ${answered}`);
 
-  const app = fastify();
-  app.post<{ Body: { prompt: string } }>('/generate', async ({ body }) => {
-    const id = randomUUID();
-    const text = new Promise<string>((resolve) => waiting.set(id, resolve));
-    await accept(id, body.prompt);
-    const answer = { output_text: await text };
-    waiting.delete(id);
-    return answer;
-  });
-  app.post<{ Body: { prompt: string } }>('/accept', async ({ body }) => {
-    const id = randomUUID();
-    await accept(id, body.prompt);
-    return { id, status: 'queued' };
-  });
-  const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  process.send?.({ url });
-
-  process.once('SIGTERM', () => {
-    void (async () => {
-      await app.close();
+  await servePrompts({
+    async answer(id, prompt) {
+      const text = new Promise<string>((resolve) => waiting.set(id, resolve));
+      await accept(id, prompt);
+      const answer = await text;
+      waiting.delete(id);
+      return answer;
+    },
+    accept,
+    async close() {
       await close();
       await client.end();
-      process.disconnect();
-    })();
+    },
   });
 }
 

@@ -1,8 +1,7 @@
 /** The api in front of Temporal: a workflow for each request. */
-import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import fastify from 'fastify';
 import { importInstalled, readPeerPlace } from '../peer-place.ts';
+import { servePrompts } from '../serve-prompts.ts';
 import { namespace, taskQueue, workflowType } from './names.ts';
 
 interface Connection {
@@ -41,25 +40,10 @@ const client = new Client({ connection, namespace });
 const begin = (id: string, prompt: string) =>
   client.workflow.start(workflowType, { taskQueue, workflowId: id, args: [prompt] });
 
-const app = fastify();
-app.post<{ Body: { prompt: string } }>('/generate', async ({ body }) => {
-  const handle = await begin(randomUUID(), body.prompt);
-  return { output_text: await handle.result() };
-});
-app.post<{ Body: { prompt: string } }>('/accept', async ({ body }) => {
-  const id = randomUUID();
-  await begin(id, body.prompt);
-  return { id, status: 'queued' };
-});
-const url = await app.listen({ host: '127.0.0.1', port: 0 });
-process.send?.({ url });
-
-process.once('SIGTERM', () => {
-  void (async () => {
-    await app.close();
-    await connection.close();
-    process.disconnect();
-  })();
+await servePrompts({
+  answer: async (id, prompt) => (await begin(id, prompt)).result(),
+  accept: begin,
+  close: () => connection.close(),
 });
 
 /** Does a step of the start until the server takes it. */

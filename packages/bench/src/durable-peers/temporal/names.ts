@@ -1,4 +1,4 @@
-/** What the api and the worker of Temporal call the same. */
+/** The names that the api and the worker of Temporal share. */
 export const namespace = 'bench';
 export const taskQueue = 'generate';
 export const workflowType = 'answer';
