@@ -1,5 +1,5 @@
 import { type BatchError, ServiceError } from '@sluice/contract';
-import { type Files, newFileId, type Work } from '@sluice/files';
+import { type Files, newFileId } from '@sluice/files';
 import { pause } from '@sluice/runtime';
 import { linesOf, type ReadLine } from './batch-lines.ts';
 import type { BatchName, BatchStore } from './batch-store.ts';
@@ -68,12 +68,14 @@ export class BatchRun {
    * @throws {BatchLost} when another process has it.
    */
   async run(): Promise<void> {
-    const { store, name, runner, leaving, onEnd } = this.#options;
+    const { store, files, name, runner, leaving, onEnd } = this.#options;
     let batch = await store.change(name, (stored) => (hasEnded(stored) ? stored : { ...stored, runner }));
     if (!batch) return;
     try {
       if (batch.status === 'validating') batch = await this.#check(batch);
       if (!hasEnded(batch)) batch = await this.#answer(batch);
+      // Also when another process ended it and died right after. Work that cannot be taken away is swept some day.
+      await files.removeWork(name.id).catch(() => undefined);
       const end = endOf(batch);
       if (end) await onEnd(end);
       await store.close(name);
@@ -116,7 +118,7 @@ export class BatchRun {
       const results = await ResultFiles.open(work);
       try {
         const over = batch.status === 'finalizing' ? batch : await this.#runLines(batch, results);
-        return await this.#finish(over, results, work);
+        return await this.#finish(over, results);
       } finally {
         // The process that goes on asks again for answers that could not be saved.
         await results.close().catch(() => undefined);
@@ -211,7 +213,7 @@ export class BatchRun {
   }
 
   /** Makes the files of the results, each once, whichever process comes to it. */
-  async #finish(batch: StoredBatch, results: ResultFiles, work: Work): Promise<StoredBatch> {
+  async #finish(batch: StoredBatch, results: ResultFiles): Promise<StoredBatch> {
     const { name, files, now } = this.#options;
     const written = await results.close();
     for (const kind of ['output', 'errors'] as const) {
@@ -225,13 +227,11 @@ export class BatchRun {
       await files.keep(name.tenant, { ...about, expiresAfterSeconds: batch.outputSeconds }, written[kind]);
     }
     const { ending = 'completed' } = batch;
-    const ended = await this.#change((stored) => ({
+    return this.#change((stored) => ({
       ...stored,
       status: ending,
       at: { ...stored.at, [ending]: now() },
     }));
-    await work.remove();
-    return ended;
   }
 
   /** Changes the batch as long as this process has it. */

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -211,5 +211,26 @@ describe('a batch', () => {
     await eventually(() => told.length > 0);
     await eventually(async () => (await store.open()).length === 0);
     expect(told).toEqual([{ id, status: 'completed', at: now }]);
+  });
+
+  it('leaves no work behind, even if the process that ended it died before that', async () => {
+    const id = await aBatch(['one']);
+    const asked = latch();
+    const { runner } = aRunner({
+      onEnd: () => {
+        asked.open();
+        return Promise.reject(new Error('away'));
+      },
+    });
+    await asked.wait();
+    await runner.stop();
+    const places = () => readdir(join(folder, 'batches'));
+    expect(await places()).toEqual([]);
+    // As such a process leaves it.
+    await files.openWork(id);
+    expect(await places()).toEqual([id]);
+    aRunner();
+    await eventually(async () => (await store.open()).length === 0);
+    expect(await places()).toEqual([]);
   });
 });

@@ -107,6 +107,10 @@ export class FileFolder implements FileStore {
     return folderWork(join(this.#path, workFolder, name));
   }
 
+  removeWork(name: string): Promise<void> {
+    return rm(join(this.#path, workFolder, name), { recursive: true, force: true });
+  }
+
   async sweepWork(isOpen: (name: string) => boolean, now: number): Promise<void> {
     await sweepFolder(join(this.#path, workFolder), now, isOpen);
   }

@@ -19,6 +19,8 @@ export interface FileStore {
   sweep(now: number): Promise<void>;
   /** Goes on with work of this name where another process has left it, or begins it. */
   openWork(name: string): Promise<Work>;
+  /** Takes away all work of this name that was left, for it is done. Without any it does nothing. */
+  removeWork(name: string): Promise<void>;
   /** Takes away work that has been left for two days, unless it is open. */
   sweepWork(isOpen: (name: string) => boolean, now: number): Promise<void>;
 }

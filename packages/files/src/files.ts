@@ -145,6 +145,11 @@ export class Files {
     return this.#store.openWork(name);
   }
 
+  /** Takes away all work of this name that was left, for it is done. Without any it does nothing. */
+  removeWork(name: string): Promise<void> {
+    return this.#store.removeWork(name);
+  }
+
   /** Takes away work that has been left for two days, unless it is open. */
   sweepWork(isOpen: (name: string) => boolean): Promise<void> {
     return this.#store.sweepWork(isOpen, this.#now());

@@ -10,8 +10,6 @@ export interface Work {
   drop(name: string): Promise<void>;
   /** Leaves the work as it is saved. */
   leave(): Promise<void>;
-  /** Takes all of it away, for it is done. */
-  remove(): Promise<void>;
 }
 
 /** Work in a folder that every process has. */
@@ -30,6 +28,5 @@ export async function folderWork(path: string): Promise<Work> {
     },
     drop: (name) => rm(join(path, name), { force: true }),
     leave: () => Promise.resolve(),
-    remove: () => rm(path, { recursive: true, force: true }),
   };
 }

@@ -151,7 +151,9 @@ describe.each(['folder', 'bucket'] as const)('files in a %s', (place) => {
       const last = await store.openWork('batch_1');
       expect(await readdir(last.path)).toContain('two');
       expect(await readdir(await other.openWork('batch_1').then(({ path }) => path))).toEqual(['two']);
-      await last.remove();
+      await last.leave();
+      await store.removeWork('batch_1');
+      await store.removeWork('batch_none');
       expect(await readdir((await other.openWork('batch_1')).path)).toEqual([]);
     });
 

@@ -40,10 +40,6 @@ export async function openBucketWork(
       await rm(join(path, file), { force: true });
     },
     leave: removeFolder,
-    async remove() {
-      await client.removeAll(keys.ofWork(name));
-      await removeFolder();
-    },
   };
 }
 

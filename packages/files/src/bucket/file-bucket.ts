@@ -75,6 +75,10 @@ export class FileBucket implements FileStore {
     return openBucketWork(name, folder, { client: this.#client, keys: this.#keys });
   }
 
+  removeWork(name: string): Promise<void> {
+    return this.#client.removeAll(this.#keys.ofWork(name));
+  }
+
   async sweepWork(isOpen: (name: string) => boolean, now: number): Promise<void> {
     const { allWork } = this.#keys;
     for await (const { key, changedAt } of this.#client.list(allWork)) {
