@@ -25,11 +25,16 @@ const longest = new Set(
 /** Whether the tests run once more, on the store of a machine that has no server. */
 const isEmbedded = process.env['SLUICE_TEST_STORE'] === 'embedded';
 
-/** Those to which it makes no difference what their store is, or that have none. They run with a server alone. */
+/** Those to which it makes no difference what their store is, that have none, or that start servers themselves. They run with a server alone. */
 const ofAnyStore = [
   'packages/{simulation,embedded-store,files,providers,bench}/**',
-  'apps/api/test/{admin-fuzz,api-reference,authentication,broken-requests,cross-origin,json-threads}.test.ts',
-  'apps/api/test/{messages,refused-bodies,slow-reader,stored-bytes,unread-answers,waiting-memory,websocket}.test.ts',
+  'packages/runtime/test/{lifecycle,redis-topology,redis-watch,require-redis,tell-parent}.test.ts',
+  'packages/usage/test/open-database.test.ts',
+  'apps/sluice/test/doctor.test.ts',
+  'apps/worker/test/{json-checks,server-choices,servers,start-without-redis,told-reason,upstream-health,upstream-pressure}.test.ts',
+  'apps/api/test/{admin-acting-gate,admin-app,admin-fuzz,admin-playground,api-reference,authentication,bad-input}.test.ts',
+  'apps/api/test/{broken-requests,cross-origin,durability-replica,input-tokens,json-threads,lease-thread,media-urls,messages}.test.ts',
+  'apps/api/test/{refused-bodies,slow-reader,start-without-redis,stored-bytes,unread-answers,waiting-memory,websocket}.test.ts',
 ];
 
 /** Begins with the files that take longest, as far as they are known, so that all workers of a group end at about the same time. */

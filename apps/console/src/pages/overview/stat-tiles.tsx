@@ -48,11 +48,9 @@ function AllTiles({ overview }: { overview: Overview }) {
       />
       <WaitingTile overview={overview} />
       <StatTile
-        label="First token, median"
+        label="First token"
         value={formatDuration(firstToken?.p50)}
-        hint={
-          firstToken === undefined ? 'no stream lately' : `99 of 100 within ${formatDuration(firstToken.p99)}`
-        }
+        hint={firstToken === undefined ? 'no stream lately' : `median, p99 ${formatDuration(firstToken.p99)}`}
         chart={
           <Sparkline
             values={overview.buckets.map((bucket) => bucket.first_token_p50_ms)}
@@ -61,10 +59,10 @@ function AllTiles({ overview }: { overview: Overview }) {
         }
       />
       <StatTile
-        label="Failed, last 5 minutes"
+        label="Failed"
         value={formatShare(errors)}
         tone={errors === null || errors < 0.05 ? 'plain' : errors < 0.2 ? 'warn' : 'bad'}
-        hint={lately === undefined ? unknown : `${formatCount(lately.sum('failed'))} responses`}
+        hint={lately === undefined ? unknown : `${formatCount(lately.sum('failed'))} in 5 minutes`}
         chart={<Sparkline values={minutes.map(({ failed }) => failed)} color="var(--chart-5)" />}
       />
       <StatTile
