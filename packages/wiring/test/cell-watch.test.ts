@@ -151,6 +151,8 @@ describe('a cell that is added while a service runs', () => {
     await redis.client.del(`${redis.prefix}:left:stored-cells`);
     await one.watch.look();
     expect(one.names()).toEqual(['0', 'E']);
+    // This process has not followed the store all the time, so it stores nothing of what it knows.
+    expect(await stored.version()).toBeUndefined();
     // What is stored after that says nothing of it either.
     await add('s');
     await one.watch.look();
@@ -159,6 +161,24 @@ describe('a cell that is added while a service runs', () => {
     await one.watch.look();
     await eventually(() => one.left.includes('s'));
     expect(one.names()).toEqual(['0', 'E']);
+  });
+
+  it('is stored again when the first cell is emptied, with all that was stored', async () => {
+    const { stored, add, startProcess } = serviceOf('emptied');
+    const one = startProcess();
+    await one.watch.start(signal);
+    await add('E');
+    await add('s');
+    await stored.remove('s', configured);
+    await one.watch.look();
+    const before = await stored.read();
+    await redis.client.del(`${redis.prefix}:emptied:stored-cells`);
+    await one.watch.look();
+    expect(await stored.read()).toEqual(before);
+    const late = startProcess();
+    late.reach('E');
+    await late.watch.start(signal);
+    expect(late.names()).toEqual(['0', 'E']);
   });
 
   it('elsewhere under the name of one that was taken away is another cell', async () => {

@@ -77,6 +77,8 @@ export class CellWatch<Cell extends JoinedCell> {
   /** Cells that are being left, by their names. */
   readonly #leaving = new Map<string, Promise<void>>();
   #snapshot: StoredCellsSnapshot | undefined;
+  /** Whether what was read last is stored again when the store is emptied. */
+  #mayPutBack = false;
   #following: Promise<void> = Promise.resolve();
   /** When the last look was over, in milliseconds of the clock that does not jump, and whether one is under way that began in time. */
   #triedAt = Number.NEGATIVE_INFINITY;
@@ -101,12 +103,25 @@ export class CellWatch<Cell extends JoinedCell> {
    * @throws {FatalError} when the addresses lack a cell in which responses may live.
    */
   async start(signal: AbortSignal): Promise<void> {
+    const { known } = this.#options;
+    await this.#joinStored(signal);
+    const read = this.#snapshot;
+    try {
+      await known.start(signal);
+    } catch (error) {
+      // Another process may have put back a moment ago what an emptied store had lost.
+      await this.#joinStored(signal);
+      if (this.#snapshot === read) throw error;
+      await known.start(signal);
+    }
+    this.#looks.start();
+    await this.#looks.look();
+  }
+
+  async #joinStored(signal: AbortSignal): Promise<void> {
     await untilRedisTakes(() => this.look(), signal);
     const reached = [...this.#joined.values()].map((each) => each.reached);
     await startedWithin(soonMs, reached, () => undefined);
-    await this.#options.known.start(signal);
-    this.#looks.start();
-    await this.#looks.look();
   }
 
   /**
@@ -134,14 +149,27 @@ export class CellWatch<Cell extends JoinedCell> {
   async #follow(): Promise<void> {
     const { stored, states } = this.#options;
     const version = await stored.version();
-    // A store that was emptied tells nothing.
-    if (version === undefined || version === this.#snapshot?.version) return;
+    if (version === undefined) return this.#putBack();
+    if (version === this.#snapshot?.version) return;
     const snapshot = await stored.read();
+    this.#mayPutBack = true;
     for (const name of snapshot.gone.keys()) this.#leave(name);
     const joins = [...snapshot.cells].map(([name, cell]) => this.#join(name, cell));
     states.take(snapshot.cells, snapshot.gone);
     // What could not be joined yet is looked at again.
     this.#snapshot = joins.every(Boolean) ? snapshot : { ...snapshot, version: undefined };
+  }
+
+  /**
+   * A store that was emptied tells nothing, and has what it had from a process that knew it a moment ago: one that starts would lack the addresses of
+   * cells in which responses are. One that stood still may have missed changes.
+   */
+  async #putBack(): Promise<void> {
+    const { stored, role, logger } = this.#options;
+    this.#mayPutBack &&= role !== undefined && this.knowsAll;
+    if (!this.#mayPutBack || !this.#snapshot || !(await stored.putBack(this.#snapshot))) return;
+    const cells = [...this.#snapshot.cells.keys()];
+    logger.warn({ cells }, 'the first cell was emptied: what it said of cells is stored again');
   }
 
   /** Safe to call twice, or before `start`. */

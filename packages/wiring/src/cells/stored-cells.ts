@@ -98,6 +98,19 @@ export class StoredCells {
   }
 
   /**
+   * Stores everything again in a store that was emptied, in the version that it had: processes that have read that have nothing to follow.
+   *
+   * @returns false, having changed nothing, when something is stored.
+   */
+  async putBack({ version, cells, gone }: StoredCellsSnapshot): Promise<boolean> {
+    const entries = new Map([...cells, ...gone].map(([name, cell]) => [name, JSON.stringify(cell)]));
+    if (entries.size === 0) return false;
+    const notAfter = (await this.#entries.now()) + onItsWayMs;
+    const change = { from: { version: undefined }, entries, notAfter };
+    return this.#entries.change(version === undefined ? change : { ...change, version });
+  }
+
+  /**
    * Has a cell take no new responses, or take some again.
    *
    * @throws {StoredRefusal} for one that is not known or has another change before it, and for the last one that takes new responses.
