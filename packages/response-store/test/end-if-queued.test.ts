@@ -38,7 +38,7 @@ describe('a response that no worker has taken', () => {
   it('ends once', async () => {
     const id = await store.accepted();
     await end(id, unwanted);
-    expect(await end(id, late)).toEqual({ kind: 'terminal' });
+    expect(await end(id, late)).toEqual({ kind: 'terminal', queue: expect.any(String) });
     expect(await store.caller.read(id)).toMatchObject({ status: 'cancelled' });
   });
 

@@ -27,7 +27,7 @@ async function simulate(...args: string[]): Promise<string[]> {
 const digestsIn = (lines: readonly string[]) => lines.filter((line) => /^\d+ [0-9a-f]{16}$/.test(line));
 
 /** They compute all of the time, and share the processor with other tests. */
-const withinMs = 300_000;
+const withinMs = 900_000;
 
 describe('the service in simulated time', { timeout: withinMs }, () => {
   // One process for all, whose code is warm then: a cold one takes three times as long.

@@ -113,10 +113,27 @@ export class EarlyEnds {
     return asked.kind === 'asked';
   }
 
-  /** Ends a response that no worker has taken, and removes its job. It leaves one alone that a worker has taken by now. */
+  /**
+   * Ends a response that no worker has taken, and removes its job. It leaves one alone that a worker has taken by now.
+   *
+   * Without an answer the response may have ended, and whoever asks again finds that. A job that waits for a place of its tenant
+   * would stay for a day then, so this is repeated until the store has answered.
+   */
   async #cancelQueued(responseId: string): Promise<void> {
+    try {
+      await this.#endQueued(responseId);
+    } catch (error) {
+      this.#steps.run(`end ${responseId}`, async () => {
+        await this.#endQueued(responseId);
+        return true;
+      });
+      throw error;
+    }
+  }
+
+  async #endQueued(responseId: string): Promise<void> {
     const { store, queue } = this.#dependencies;
     const found = await store.endIfQueued(responseId, cancelled(nothingProduced));
-    if (found.kind === 'ended') await queue.remove(found.queue, responseId);
+    if ('queue' in found && found.queue !== undefined) await queue.remove(found.queue, responseId);
   }
 }

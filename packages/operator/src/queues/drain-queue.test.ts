@@ -40,7 +40,10 @@ it.each([
 ] as const)('counts and takes away the job of %s as it should', async (_name, kind, expected) => {
   const removed: string[] = [];
   const draining = {
-    store: { endIfQueued: () => Promise.resolve(kind === 'ended' ? { kind, queue: 'm' } : { kind }) },
+    store: {
+      endIfQueued: () =>
+        Promise.resolve(kind === 'ended' || kind === 'terminal' ? { kind, queue: 'm' } : { kind }),
+    },
     queue: {
       waitingIds: () => Promise.resolve([]),
       remove: (_queue: string, id: string) => Promise.resolve(void removed.push(id)),

@@ -49,7 +49,7 @@ export async function* waitingResponses(
  */
 export async function cancelWaiting(draining: Draining, name: string, responseId: string): Promise<boolean> {
   const kind = await cancelQueued(draining, responseId);
-  if (kind === 'missing' || kind === 'terminal') await draining.queue.remove(name, responseId);
+  if (kind === 'missing') await draining.queue.remove(name, responseId);
   return kind === 'ended';
 }
 

@@ -16,6 +16,6 @@ export async function cancelQueued(
   responseId: string,
 ): Promise<QueuedEnding['kind']> {
   const found = await store.endIfQueued(responseId, cancelled(nothingProduced), 'requested');
-  if (found.kind === 'ended') await queue.remove(found.queue, responseId);
+  if ('queue' in found && found.queue !== undefined) await queue.remove(found.queue, responseId);
   return found.kind;
 }

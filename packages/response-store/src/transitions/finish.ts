@@ -212,9 +212,11 @@ export async function finish(
 export type QueuedEnding =
   /** It has ended by this call. Its job is still in this queue. */
   | { kind: 'ended'; queue: string }
+  /** It had ended before, perhaps by a call whose reply was lost: its job may still be in this queue. */
+  | { kind: 'terminal'; queue: string | undefined }
   /** A worker has it. */
   | { kind: 'begun' }
-  | { kind: 'terminal' | 'missing' }
+  | { kind: 'missing' }
   /** Left to processes of the release that wrote it. */
   | { kind: 'unknown_version' };
 
@@ -248,7 +250,8 @@ export async function endIfQueued(
   const { version, status, tenant, queue, seq, request } = found;
   if (status === undefined) return { kind: 'missing' };
   if (version !== recordVersion) return { kind: 'unknown_version' };
-  if (status !== 'queued') return { kind: isTerminal(status) ? 'terminal' : 'begun' };
+  if (isTerminal(status)) return { kind: 'terminal', queue };
+  if (status !== 'queued') return { kind: 'begun' };
   if (tenant === undefined || queue === undefined || seq === undefined || request === undefined) {
     throw new TypeError(`The record of ${responseId} lacks a field that every accept writes`);
   }
@@ -268,7 +271,8 @@ export async function endIfQueued(
     retention: retentionOf({ store: found.stored, background: found.background }, retention),
     reason,
   });
-  if (result === 'missing' || result === 'terminal') return { kind: result };
+  if (result === 'missing') return { kind: result };
+  if (result === 'terminal') return { kind: result, queue };
   // Between the read and the script a worker took it. It may have given it back since, and then has noted another event.
   if (result !== 'ok') return { kind: 'begun' };
   access.onQueuedEnd?.({ responseId, tenant, model: asked.model, end });
