@@ -61,6 +61,12 @@ export class FrameAssembler {
     return this.#headerBytes + (this.#frame?.read ?? 0) + (this.#message?.weight ?? 0);
   }
 
+  /** Drops what has arrived of a message or frame that has not ended. Nothing can be read after that. */
+  drop(): void {
+    this.#message = undefined;
+    this.#endFrame();
+  }
+
   /**
    * Reads on to the end of a frame, or of the chunk. Returns what of the chunk is left, and what ended. Nothing can be read
    * after a broken frame.

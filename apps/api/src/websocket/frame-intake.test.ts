@@ -18,22 +18,36 @@ function fragments(count: number): Buffer {
   return Buffer.concat(frames);
 }
 
-function intake() {
+/** The first fragment of a message, as long as it says. */
+function beginning(length: number): Buffer {
+  const frame = Buffer.alloc(14 + length);
+  frame.set([0x01, 0xff]);
+  frame.writeBigUInt64BE(BigInt(length), 2);
+  return frame;
+}
+
+const closeFrame = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]);
+const brokenFrame = Buffer.from([0xff, 0x80, 0, 0, 0, 0]);
+
+function intake({ onRefused }: { onRefused?: (error: unknown) => void } = {}) {
+  const budget = new BodyBudget(() => 100_000_000);
   const connection = new PassThrough();
   let delivered = 0;
   connection.on('data', (bytes: Buffer) => (delivered += bytes.length));
   const socket = Object.assign(new EventEmitter(), { pause: () => undefined, resume: () => undefined });
   const made = new FrameIntake(socket as unknown as WebSocket, connection, {
     tenant: 'a',
-    budget: new BodyBudget(() => 100_000_000),
+    budget,
     mostBytes: () => 10_000_000,
     onFrame: () => Promise.resolve(),
-    onRefused: (error) => {
-      throw error;
-    },
+    onRefused:
+      onRefused ??
+      ((error) => {
+        throw error;
+      }),
     onFlood: () => undefined,
   });
-  return { connection, made, delivered: () => delivered };
+  return { connection, made, budget, delivered: () => delivered };
 }
 
 async function turns(count: number): Promise<void> {
@@ -61,4 +75,20 @@ it('rests between the turns of a message of many fragments', async () => {
   connection.write(fragments(64));
   await turns(20);
   expect(delivered()).toBeGreaterThan(1_000 + 64);
+});
+
+it.each([
+  ['a close', closeFrame],
+  ['a broken frame', brokenFrame],
+  ['more than a message may have', beginning(20_000_000).subarray(0, 14)],
+])('keeps nothing of a message that was cut off by %s', async (_what, frame) => {
+  const { connection, made, budget } = intake({ onRefused: () => undefined });
+  connection.write(beginning(1_000_000));
+  await turns(5);
+  expect(made.unfinished).toBeGreaterThan(0);
+  expect(budget.held).toBeGreaterThanOrEqual(1_000_000);
+  connection.write(frame);
+  await turns(5);
+  // The client keeps the connection open, and what no longer counts against the budget must be gone.
+  expect([made.unfinished, budget.held]).toEqual([0, 0]);
 });

@@ -90,18 +90,24 @@ export class FrameIntake {
     });
   }
 
+  /** How many bytes are here of a message that has not ended. */
+  get unfinished(): number {
+    return this.#assembler.unfinished;
+  }
+
   /** Whether part of a frame is here, and nothing has followed since this was asked last. */
   hasStalled(): boolean {
-    const { unfinished } = this.#assembler;
+    const { unfinished } = this;
     const isStill = this.#state === 'reads' && unfinished > 0 && unfinished === this.#lookedAt;
     this.#lookedAt = unfinished;
     return isStill;
   }
 
-  /** Drops everything that has arrived. */
+  /** Drops everything that has arrived. The library may keep the connection for half a minute after that. */
   stop(): void {
     this.#state = 'over';
     this.#waiting = [];
+    this.#assembler.drop();
     this.#reservation?.release();
   }
 

@@ -31,8 +31,18 @@ describe('what connections keep to continue from', () => {
     contexts.drop('one');
     contexts.drop('one');
     expect(has('one')).toBe(false);
-    contexts.clear();
+    contexts.close();
     expect(all.bytes).toBe(0);
+  });
+
+  it('is not kept of a turn that goes on after its connection was closed', () => {
+    const all = new LocalContexts({ mostBytes: 1000 });
+    const { contexts, keep: add, has } = keep(all, 'a');
+    contexts.begin('one', request(50));
+    contexts.close();
+    contexts.end('one', []);
+    add('two', 50);
+    expect([has('one'), has('two'), all.bytes]).toEqual([false, false, 0]);
   });
 
   it('of a tenant has half of the room, and the oldest goes first', () => {

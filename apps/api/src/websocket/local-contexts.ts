@@ -83,6 +83,7 @@ export class ConnectionContexts {
   readonly #all: LocalContexts;
   readonly #tenant: string;
   readonly #kept = new Map<string, { kept: Kept; entry: Entry }>();
+  #isClosed = false;
 
   constructor(all: LocalContexts, tenant: string) {
     this.#all = all;
@@ -117,12 +118,15 @@ export class ConnectionContexts {
     this.#all.remove(this.#tenant, found.entry);
   }
 
-  clear(): void {
+  /** Its connection is closed: what a turn of it comes to after that is not kept. */
+  close(): void {
+    this.#isClosed = true;
     for (const responseId of this.#kept.keys()) this.drop(responseId);
   }
 
   #keep(responseId: string, kept: Kept, bytes: number): void {
     this.drop(responseId);
+    if (this.#isClosed) return;
     const entry: Entry = { owner: this, responseId, bytes };
     if (this.#all.add(this.#tenant, entry)) this.#kept.set(responseId, { kept, entry });
   }

@@ -295,6 +295,6 @@ export class SocketConnection {
     clearTimeout(this.#lifetime);
     this.#intake.stop();
     for (const { reservation } of this.#lanes.takeWaiting()) reservation.release();
-    this.#opened.contexts.clear();
+    this.#opened.contexts.close();
   }
 }

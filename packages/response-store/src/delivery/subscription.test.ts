@@ -279,6 +279,19 @@ describe('subscription', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it('rejects, too, when its signal aborts while the log is read that has nothing new', async () => {
+    const { subscription, reads } = subscribed({ cursor: 1, looksAgain: false });
+    const over = new AbortController();
+    const next = subscription.next(over.signal);
+    await vi.advanceTimersByTimeAsync(0);
+    subscription.resync();
+    reads.push = () => {
+      over.abort(new Error('its time is over'));
+      return 0;
+    };
+    await expect(next).rejects.toThrow('its time is over');
+  });
+
   it('closes once', () => {
     const { subscription, store } = subscribed();
     subscription.close();

@@ -280,6 +280,8 @@ export class Subscription {
         delayMs === undefined ? undefined : setTimeout(() => settle(() => resolve(false)), delayMs);
       signal.addEventListener('abort', aborted, { once: true });
       this.#wake = () => settle(() => resolve(true));
+      // It may have come while the log was read.
+      if (signal.aborted) aborted();
     });
   }
 }
