@@ -59,6 +59,28 @@ describe('a reply that is lost with its connection', () => {
     expect(commands.lost).toBe(3);
     expect(runs()).toHaveLength(4);
   });
+
+  it('refuses nobody and cuts no stream when it was that to a look at long instructions, behind their accept', async () => {
+    const long = { model, input: 'Hi', instructions: 'x'.repeat(100_000) };
+    const look = 'traceparent';
+    commands.loseReplyTo(look);
+    const background = await api.create({ ...long, background: true });
+    expect(background.status).toBe(200);
+    expect(background.json()['instructions']).toHaveLength(100_000);
+    // It has them in hand.
+    expect(commands.lost).toBe(0);
+
+    const whole = await api.create(long);
+    expect(commands.lost).toBe(1);
+    expect(whole.status).toBe(200);
+    expect(whole.json()['instructions']).toHaveLength(100_000);
+
+    commands.loseReplyTo(look);
+    const streamed = await api.stream(long);
+    const { events } = await readSse(streamed.body ?? '');
+    expect(events.at(-1)).toMatchObject({ type: 'response.completed' });
+    expect(commands.lost).toBe(2);
+  });
 });
 
 describe('a store that is out of reach for longer than a request may wait', () => {

@@ -168,9 +168,11 @@ export class ResponseAcceptor {
     });
     const createdAt = Math.floor(result.acceptedAt / 1000);
     const requestBytes = Buffer.byteLength(prepared.requestJson);
-    const largeBytes = requestBytes > largeFrom ? requestBytes : 0;
+    const isLarge = requestBytes > largeFrom;
     const response = responseFor(request, { id: responseId, createdAt, serviceTier });
-    if (largeBytes > 0) pending.dropLongMembers();
+    if (isLarge) pending.dropLongMembers();
+    // Its caller is told at once where nobody waits, and is not to be refused for what the store does not answer after the accept.
+    const largeBytes = isLarge && isWatched ? requestBytes : 0;
     accepting.onTaken?.(responseId, prepared);
     const accepted = AcceptedResponse.of(response, { store: this.#dependencies.store, largeBytes });
     const job = this.#noteJob(queue, responseId, isBackground);

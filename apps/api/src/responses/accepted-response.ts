@@ -5,7 +5,11 @@ import {
   dropLongMembers,
   type ResponseRecord,
 } from '@sluice/response-store';
+import { repeatUnanswered } from './repeat-unanswered.ts';
 import { responseGone } from './whole-response.ts';
+
+/** How long a reply of the store that is missing is asked for again, in milliseconds. Whoever is to be told waits meanwhile. */
+const repeatForMs = 10_000;
 
 /**
  * The response as it was accepted, for as long as somebody waits for its end or follows it.
@@ -46,10 +50,15 @@ export class AcceptedResponse {
     return AcceptedResponse.of(accepted, { store, largeBytes });
   }
 
-  /** @throws {ServiceError} when it is no longer there. */
+  /**
+   * It was accepted, and may have run and ended by now, so a reply that is lost is no reason to refuse it.
+   *
+   * @throws {ServiceError} when it is no longer there.
+   */
   async whole(): Promise<Response> {
     if (this.held) return this.held;
-    const record = await this.#store.read(this.id);
+    const giveUpAt = performance.now() + repeatForMs;
+    const record = await repeatUnanswered(() => this.#store.read(this.id), { giveUpAt });
     if (!record) throw responseGone();
     return acceptedResponse(record);
   }

@@ -91,7 +91,8 @@ export class ResponseCreator {
         await this.#followAgain(caller, creation, acceptance.responseId, openSink);
         return;
       }
-      end = 'caller_left';
+      // Until the reader is known to have left, it is this process that cuts it off.
+      end = 'interrupted';
       const { id: responseId } = acceptance.accepted;
       creation.onAccepted({ responseId, use: acceptance.use, isReplayed: false });
       end = await deliverEvents({
@@ -99,7 +100,7 @@ export class ResponseCreator {
         subscription,
         presence: caller.presence,
         accepted: acceptance.accepted,
-        hold: caller.hold,
+        hold: (bytes) => caller.hold(bytes, Number.POSITIVE_INFINITY),
         cursor: 1,
         opening: ['response.created', 'response.queued'],
         isRunning: false,
@@ -185,7 +186,7 @@ export class ResponseCreator {
       const { attachments, positions } = this.#parts;
       end = await followResponse({ ...this.#dependencies, positions }, attachments, caller, following);
     } finally {
-      attachment.close(end ?? caller.presence.departure ?? 'caller_left');
+      attachment.close(end ?? caller.presence.departure ?? 'interrupted');
     }
   }
 

@@ -113,9 +113,9 @@ async function sendUntilEnd(
         onFirstOutput();
       }
     }
-    last = batch.events.at(-1)?.sequenceNumber ?? last;
     await presentBatch(batch, { presentation, wasAskedToEnd, isDurable }, outbox);
     await outbox.flush(!subscription.isBehind);
+    last = batch.events.at(-1)?.sequenceNumber ?? last;
     if (batch.end) {
       onEnd?.({ end: batch.end, texts: batch.texts });
       return true;

@@ -59,7 +59,8 @@ export async function followResponse(
   };
   const attachment = isOpen ? attachments.open(attached) : undefined;
   tellResumed(telemetry, caller, record);
-  let end: AttachmentEnd = 'caller_left';
+  // Until the reader is known to have left, it is this process that cuts it off.
+  let end: AttachmentEnd = 'interrupted';
   try {
     if (isOpen) await store.attach(responseId);
     end = await deliverEvents({
@@ -67,7 +68,7 @@ export async function followResponse(
       subscription,
       presence: caller.presence,
       accepted: AcceptedResponse.takenFrom(record, store),
-      hold: caller.hold,
+      hold,
       cursor,
       opening: [],
       isRunning: record.status !== 'queued',

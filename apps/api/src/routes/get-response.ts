@@ -38,10 +38,13 @@ export const getResponse = defineRoute({
     if (!query.stream) {
       return serveCaller({ request, reply, open, bodyBudget }, async (caller) => {
         const answer = await responses.retrieve(caller, params.id);
-        reply.headers({
-          ...responseIdHeader(params.id),
-          ...positionHeaders(answer.response, responses.now(params.id)),
-        });
+        try {
+          const now = responses.now(params.id);
+          reply.headers({ ...responseIdHeader(params.id), ...positionHeaders(answer.response, now) });
+        } catch (error) {
+          answer.free();
+          throw error;
+        }
         return sendAnswer(reply, (response) => responseBody(dialect, response), answer);
       });
     }
