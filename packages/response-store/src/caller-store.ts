@@ -215,9 +215,10 @@ export class CallerStore extends ResponseStore {
     return leave(this.access, responseId, { lease: this.#leaseOf(responseId), graceMs });
   }
 
-  /** Takes this process off a response, and everything of the response away with its last reader. */
-  eraseAfterReader(responseId: string, tenant: string): Promise<boolean> {
-    return eraseAfterReader(this.access, responseId, { tenant, lease: this.#leaseOf(responseId) });
+  /** Takes this process off a response, and everything of the response away with its last reader; see `erase` for `withKey`. */
+  eraseAfterReader(responseId: string, tenant: string, { withKey = false } = {}): Promise<boolean> {
+    const lease = this.#leaseOf(responseId);
+    return eraseAfterReader(this.access, responseId, { tenant, lease, withKey });
   }
 
   /**

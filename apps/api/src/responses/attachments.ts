@@ -7,6 +7,8 @@ import type { AttachedResponse, EarlyEnds } from './early-ends.ts';
 export type AttachmentEnd =
   /** All of it was delivered. */
   | 'whole'
+  /** It has ended, and its caller could not be given the answer. */
+  | 'undelivered'
   /** It was deleted under its reader. */
   | 'gone'
   /** It asked for what there is, got it, and will probably ask for more: it has a grace to do so. */
@@ -63,6 +65,7 @@ export class Attachments {
     this.#count.delete(responseId);
     const isStillGone = () => !this.isAttached(responseId);
     if (end === 'whole') this.#ends.delivered(response, isStillGone);
+    else if (end === 'undelivered') this.#ends.delivered(response, isStillGone, { hasAnswer: false });
     // The same grace as for a caller that is cut off.
     else if (end === 'may_return') this.#ends.callerLeft(response, 'interrupted', isStillGone);
     else if (end === 'caller_left' || end === 'interrupted') {
@@ -71,7 +74,12 @@ export class Attachments {
   }
 }
 
-/** How a caller that waited for the whole response stopped. */
-export function endOfWait(wait: EndWait | undefined, { presence }: Caller): AttachmentEnd {
-  return wait?.settledAs?.kind === 'ended' ? 'whole' : (presence.departure ?? 'caller_left');
+/** How a caller that waited for the whole response stopped: with its answer, or without one. */
+export function endOfWait(
+  wait: EndWait | undefined,
+  { presence }: Pick<Caller, 'presence'>,
+  { hasAnswer }: { hasAnswer: boolean },
+): AttachmentEnd {
+  if (wait?.settledAs?.kind === 'ended') return hasAnswer ? 'whole' : 'undelivered';
+  return presence.departure ?? 'caller_left';
 }

@@ -55,6 +55,7 @@ export class ResponseCreator {
     });
     const { wait } = watched;
     let isAccepted = false;
+    let hasAnswer = false;
     try {
       if (acceptance.kind === 'duplicate')
         return await this.#again(caller, creation, { responseId: acceptance.responseId, withinMs });
@@ -63,9 +64,10 @@ export class ResponseCreator {
       creation.onAccepted({ responseId: accepted.id, use, isReplayed: false });
       const created = await this.#awaitWhole(caller, wait, { accepted, withinMs });
       if (created.kind === 'response') await creation.onWhole?.(created.answer);
+      hasAnswer = true;
       return created;
     } finally {
-      watched.close(isAccepted ? endOfWait(wait, caller) : 'not_accepted');
+      watched.close(isAccepted ? endOfWait(wait, caller, { hasAnswer }) : 'not_accepted');
     }
   }
 
@@ -154,16 +156,19 @@ export class ResponseCreator {
     const { store } = this.#dependencies;
     const wait = withinMs === undefined ? undefined : store.awaitEnd(responseId);
     const attachment = this.#attach(caller, { responseId, isKept: true, canReturn: true });
+    let hasAnswer = false;
     try {
       const record = await this.#attachToRunning(caller, attachment);
       creation.onAccepted({ responseId, use: undefined, isReplayed: isTerminal(record.status) });
       if (!wait || withinMs === undefined || isTerminal(record.status))
         return { kind: 'response', answer: await answerOf(store, record, caller.hold) };
       const accepted = AcceptedResponse.takenFrom(record, store);
-      return await this.#awaitWhole(caller, wait, { accepted, withinMs });
+      const created = await this.#awaitWhole(caller, wait, { accepted, withinMs });
+      hasAnswer = true;
+      return created;
     } finally {
       wait?.close();
-      attachment.close(endOfWait(wait, caller));
+      attachment.close(endOfWait(wait, caller, { hasAnswer }));
     }
   }
 

@@ -54,11 +54,19 @@ export class EarlyEnds {
     });
   }
 
-  /** Erases a response that is not to be stored once its caller has all of it, unless others still read. */
-  delivered({ responseId, tenant, isKept }: AttachedResponse, isStillGone: () => boolean): void {
+  /**
+   * Erases an ended response that is not to be stored once its caller has all of it, unless others still read. Where the caller could not be
+   * given it, its Idempotency-Key goes as well: nobody has the answer, so the same request runs afresh.
+   */
+  delivered(
+    { responseId, tenant, isKept }: AttachedResponse,
+    isStillGone: () => boolean,
+    { hasAnswer = true } = {},
+  ): void {
     if (isKept) return;
+    const { store } = this.#dependencies;
     this.#background.run(async () => {
-      if (isStillGone()) await this.#dependencies.store.eraseAfterReader(responseId, tenant);
+      if (isStillGone()) await store.eraseAfterReader(responseId, tenant, { withKey: !hasAnswer });
     });
   }
 

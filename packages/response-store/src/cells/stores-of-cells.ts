@@ -103,7 +103,7 @@ export function callerStores(
     abandon: (id, acceptDeadline) => of(id).abandon(id, acceptDeadline),
     attach: (id) => of(id).attach(id),
     leave: (id, options) => of(id).leave(id, options),
-    eraseAfterReader: (id, tenant) => of(id).eraseAfterReader(id, tenant),
+    eraseAfterReader: (id, tenant, options) => of(id).eraseAfterReader(id, tenant, options),
     wasAskedToEnd: (id) => of(id).wasAskedToEnd(id),
     follow: (id, options) => of(id).follow(id, options),
     awaitEnd: (id) => of(id).awaitEnd(id),

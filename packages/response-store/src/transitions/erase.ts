@@ -26,16 +26,16 @@ export async function erase(
 }
 
 /**
- * Takes the api process that holds `lease` off a response, and everything of the response away with its last reader.
+ * Takes the api process that holds `lease` off a response, and everything of the response away with its last reader, as `erase` does.
  *
  * @returns whether it is gone.
  */
 export async function eraseAfterReader(
   access: StoreAccess,
   responseId: string,
-  { tenant, lease }: { tenant: string; lease: string },
+  { tenant, lease, withKey }: { tenant: string; lease: string; withKey: boolean },
 ): Promise<boolean> {
-  return run(access, responseId, { tenant, reader: lease, withKey: false });
+  return run(access, responseId, { tenant, reader: lease, withKey });
 }
 
 async function run(
