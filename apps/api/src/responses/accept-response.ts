@@ -147,7 +147,6 @@ export class ResponseAcceptor {
       if (isSameEverywhere(result)) throw error;
       return { kind: 'refused', error };
     }
-    const isBackground = request.background === true;
     try {
       await this.#addJob(queue, responseId, { priority: result.priority, giveUpAt: budget.giveUpAt });
     } catch (error) {
@@ -168,14 +167,13 @@ export class ResponseAcceptor {
     });
     const createdAt = Math.floor(result.acceptedAt / 1000);
     const requestBytes = Buffer.byteLength(prepared.requestJson);
-    const isLarge = requestBytes > largeFrom;
     const response = responseFor(request, { id: responseId, createdAt, serviceTier });
-    if (isLarge) pending.dropLongMembers();
-    // Its caller is told at once where nobody waits, and is not to be refused for what the store does not answer after the accept.
-    const largeBytes = isLarge && isWatched ? requestBytes : 0;
+    if (requestBytes > largeFrom) pending.dropLongMembers();
+    // Where nobody waits the caller is told at once, whatever the store answers after the accept.
+    const largeBytes = isWatched && requestBytes > largeFrom ? requestBytes : 0;
     accepting.onTaken?.(responseId, prepared);
     const accepted = AcceptedResponse.of(response, { store: this.#dependencies.store, largeBytes });
-    const job = this.#noteJob(queue, responseId, isBackground);
+    const job = this.#noteJob(queue, responseId, request.background === true);
     return { kind: 'accepted', accepted, job, use: result.use };
   }
 

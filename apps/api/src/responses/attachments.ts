@@ -83,3 +83,11 @@ export function endOfWait(
   if (wait?.settledAs?.kind === 'ended') return hasAnswer ? 'whole' : 'undelivered';
   return presence.departure ?? 'caller_left';
 }
+
+/** Ends what a caller has open for a response. */
+export function closesBoth(source: { close: () => void }, attachment: Attachment): Attachment['close'] {
+  return (end) => {
+    source.close();
+    attachment.close(end);
+  };
+}

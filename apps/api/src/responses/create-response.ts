@@ -4,7 +4,13 @@ import type { AcceptOutcome, ResponseAcceptor } from './accept-response.ts';
 import { tellingRefusal } from '../refused-creates.ts';
 import { AcceptedResponse } from './accepted-response.ts';
 import { answerOf, shortAnswer, wholeAnswer } from './answer.ts';
-import { type Attachment, type AttachmentEnd, type Attachments, endOfWait } from './attachments.ts';
+import {
+  type Attachment,
+  type AttachmentEnd,
+  type Attachments,
+  closesBoth,
+  endOfWait,
+} from './attachments.ts';
 import type { Caller } from './caller.ts';
 import type { Created, Creation, OpenSink, StreamCreation } from './creation.ts';
 import { deliverEvents } from './deliver-events.ts';
@@ -42,16 +48,15 @@ export class ResponseCreator {
    * or somebody else wants it.
    */
   async whole(caller: Caller, creation: Creation): Promise<Created> {
-    const { store } = this.#dependencies;
-    const { syncWaitMs } = this.#dependencies.settings.timeouts;
-    const withinMs = creation.isAwaited ? Number.POSITIVE_INFINITY : syncWaitMs;
+    const { store, settings } = this.#dependencies;
+    const withinMs = creation.isAwaited ? Number.POSITIVE_INFINITY : settings.timeouts.syncWaitMs;
     const isKept = isKeptAfterEnd(creation.pending.request);
     const canReturn = creation.idempotencyKey !== undefined;
     const { watched, acceptance } = await this.#accept(caller, creation, (responseId) => {
       // Listens before the accept: no end can come too early.
       const wait = store.awaitEnd(responseId);
       const attachment = this.#attach(caller, { responseId, isKept, canReturn });
-      return { wait, close: (end: AttachmentEnd) => closeBoth(wait, attachment, end) };
+      return { wait, close: closesBoth(wait, attachment) };
     });
     const { wait } = watched;
     let isAccepted = false;
@@ -84,7 +89,7 @@ export class ResponseCreator {
         hold: (bytes) => caller.hold(bytes, Number.POSITIVE_INFINITY),
       });
       const attachment = this.#attach(caller, { responseId, isKept, canReturn: true });
-      return { subscription, close: (end: AttachmentEnd) => closeBoth(subscription, attachment, end) };
+      return { subscription, close: closesBoth(subscription, attachment) };
     });
     const { subscription } = watched;
     let end: AttachmentEnd = 'not_accepted';
@@ -292,10 +297,4 @@ export class ResponseCreator {
     if (end !== 'caller_left' && end !== 'interrupted') return;
     this.#dependencies.telemetry.emit('caller.left', { responseId, requestId, reason: end });
   }
-}
-
-/** Ends what a caller has open for a response. */
-function closeBoth(source: { close: () => void }, attachment: Attachment, end: AttachmentEnd): void {
-  source.close();
-  attachment.close(end);
 }
