@@ -38,6 +38,8 @@ export async function start(argv: readonly string[]): Promise<void> {
         redisUrl: settings.redisUrl,
         path: process.env.PATH,
       });
+      // A store takes its time, and a stop may have been asked for meanwhile.
+      signal.throwIfAborted();
       if (store.kind === 'external') await tryCells(store.url, logger, signal);
       const actionToken = await developmentActionToken(settings);
       children = new ChildProcesses({
@@ -105,6 +107,7 @@ function modelIds({ models }: Settings): string[] {
 /** Rejects when a signal aborts. */
 function abortOf(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason as Error); // the reason of `runProcess`
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }); // the reason of `runProcess`
   });
 }

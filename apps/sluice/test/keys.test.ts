@@ -286,7 +286,8 @@ describe('the development key', () => {
 
 describe('sluice keys rotate', () => {
   it('makes a key with the same settings, and the old one expires after the grace', async () => {
-    const old = await create('--tenant', 'new', '--weight', '2', '--queued', '3', '--expires', '2099-01-01');
+    const more = ['--key-spend-per-day', '5', '--expires', '2099-01-01'];
+    const old = await create('--tenant', 'new', '--weight', '2', '--queued', '3', ...more);
     const next = await rotate(old.id, '--grace', '2h');
     const { hash: _hash, last4, createdAt, ...rules } = await stored(next.id);
     expect(rules).toEqual({
@@ -295,6 +296,7 @@ describe('sluice keys rotate', () => {
       tiers: ['default', 'flex'],
       weight: 2,
       limits: { queued: 3 },
+      budget: { spendPerDay: 5 },
       expiresAt: '2099-01-01T00:00:00.000Z',
     });
     expect(last4).toBe(next.key.slice(-4));

@@ -447,7 +447,7 @@ describe('what an answer costs', () => {
       closeOutput(assembler.output, 'completed', { isFollowed: true });
     };
     // Each of them leads to several events, so this costs more than parsing.
-    expect(costAgainstParsing(chunks, assembleAll, 200)).toBeLessThan(200);
+    expect(costAgainstParsing(chunks, assembleAll)).toBeLessThan(200);
   });
 });
 

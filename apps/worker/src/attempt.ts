@@ -161,7 +161,7 @@ export class Attempt {
     if (!this.record.streams || events.length === 0) return undefined;
     this.#isVisible = true;
     if (this.share.isLarge && events.some(({ type }) => type.endsWith('.done'))) {
-      return this.#largeWrites.run(this.record.tenant, () => writeEach(this.writer, events));
+      return this.#largeWrites.run(this.record, () => writeEach(this.writer, events));
     }
     for (const event of events) this.writer.write(event);
     return undefined;

@@ -122,7 +122,8 @@ function afterFailedCall(
     const { code, publicMessage, param } = failure;
     return { kind: 'failed', failure: { code, disposition: 'fail', publicMessage, param } };
   }
-  return refusal || meaning === 'own_limit' ? undefined : { kind: 'failed', failure };
+  // What was written of an answer is continued by no other call, whatever the upstream says of it.
+  return refusal ? undefined : { kind: 'failed', failure };
 }
 
 /** A call that failed. `refusal` is its failure if there was no output before it, so that another route may be called instead. */

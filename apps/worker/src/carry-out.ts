@@ -106,7 +106,7 @@ function endAttempt(
       },
       plan,
     );
-  return attempt.share.isLarge ? dependencies.largeWrites.run(record.tenant, write) : write();
+  return attempt.share.isLarge ? dependencies.largeWrites.run(record, write) : write();
 }
 
 /** Retries at once if a route takes calls that has not failed for the response; otherwise after a pause, if there is time for it. */

@@ -21,7 +21,7 @@ export async function endWithoutRun(
   // Nobody knows the size of its log before it is read.
   const isMaybeLarge = record.streams && record.sequenceNumber > eventsWithoutOutput;
   const end = () => writeLoggedEnd(dependencies, record, because);
-  return isMaybeLarge ? dependencies.largeWrites.run(record.tenant, end) : end();
+  return isMaybeLarge ? dependencies.largeWrites.run(record, end) : end();
 }
 
 async function writeLoggedEnd(

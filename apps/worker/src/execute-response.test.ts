@@ -596,6 +596,24 @@ describe('a response that its upstream limits each time', () => {
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(log.end?.status).toBe('completed');
   });
+
+  it('goes to no other route with half of an answer', async () => {
+    const world = setUp({ upstreams: 2 });
+    const { log, second, execute, provider, dependencies } = world;
+    const [route] = dependencies.models.use('m')?.routes ?? [];
+    if (!route) throw new Error('the model has a route');
+    log.limited = { count: 1, at: 5_000 };
+    answerOthers(world, route);
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(text('Half an'));
+    await eventually(() => typesOf(log).includes('response.output_text.delta'));
+    call.fail(limited(8_000));
+    expect(await outcome).toMatchObject({ kind: 'failed' });
+    expect(log.end).toMatchObject({ status: 'failed', output: [{ content: [{ text: 'Half an' }] }] });
+    expect(second.calls).toEqual([]);
+    expectSoundStream(log);
+  });
 });
 
 describe('a worker without room for an input', () => {

@@ -8,7 +8,7 @@ function setUp() {
   let running = 0;
   let most = 0;
   const write = (tenant: string, name = tenant) =>
-    writes.run(tenant, async () => {
+    writes.run({ id: 'response_0', tenant }, async () => {
       running += 1;
       most = Math.max(most, running);
       order.push(name);
@@ -22,7 +22,7 @@ function setUp() {
 it('writes large answers one at a time, and tenants take turns', async () => {
   const { writes, write, order, mostAtOnce } = setUp();
   const held = latch();
-  const first = writes.run('hostile', () => held.wait());
+  const first = writes.run({ id: 'response_0', tenant: 'hostile' }, () => held.wait());
   const hostile = Array.from({ length: 5 }, (_, at) => write('hostile', `hostile ${at}`));
   const quiet = [write('quiet', 'quiet 0'), write('quiet', 'quiet 1')];
   held.open();
@@ -39,9 +39,20 @@ it('writes large answers one at a time, and tenants take turns', async () => {
   expect(mostAtOnce()).toBe(1);
 });
 
+it('holds up no large answer of another cell', async () => {
+  const { writes } = setUp();
+  const held = latch();
+  const silent = writes.run({ id: 'response_E1', tenant: 'a' }, () => held.wait());
+  expect(await writes.run({ id: 'response_01', tenant: 'a' }, () => Promise.resolve('written'))).toBe(
+    'written',
+  );
+  held.open();
+  await silent;
+});
+
 it('goes on after one that failed', async () => {
   const { writes, write } = setUp();
-  const failed = writes.run('a', () => Promise.reject(new Error('no')));
+  const failed = writes.run({ id: 'response_0', tenant: 'a' }, () => Promise.reject(new Error('no')));
   const after = write('b');
   await expect(failed).rejects.toThrow('no');
   expect(await after).toBe('b');

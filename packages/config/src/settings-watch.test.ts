@@ -210,6 +210,15 @@ describe('the watch of the settings file', () => {
     expect(namesApplied()).toEqual([[]]);
   });
 
+  it('takes an empty file for one that is being written, too, when it had no keys', async () => {
+    await save('providers: [{ id: p, type: simulator }]\nmodels: [{ id: m, routes: [{ provider: p }] }]');
+    open().watch.start();
+    await save('');
+    await logged(refused);
+    expect(said(refused)[0]?.fields['problems']).toEqual([expect.stringContaining('the file is empty')]);
+    expect(applied).toEqual([]);
+  });
+
   it('reads a file again that changed while it was read', async () => {
     await save(withKeys('a'));
     const [reading, written] = [latch(), latch()];

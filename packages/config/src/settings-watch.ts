@@ -161,9 +161,9 @@ export class SettingsWatch {
     if (before.file !== undefined && settings.file === undefined) {
       throw fault(file, 'there is no such file; create it again');
     }
-    // Many editors empty a file before they write it.
-    if (before.keys.length > 0 && (await stat(file)).size === 0) {
-      throw fault(file, 'the file is empty; write `keys: []` to do without keys');
+    // Many editors empty a file before they write it. Keys may be stored, so a file without any has models to lose.
+    if (settings.file !== undefined && (await stat(file)).size === 0) {
+      throw fault(file, 'the file is empty; write `keys: []` to do without all that was in it');
     }
     const { log, apply } = this.#options;
     const { added, revoked, changed } = changedKeys(before.keys, settings.keys);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -348,6 +349,17 @@ describe.concurrent('a command that cannot start', () => {
       .output()
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('{'));
+
+  it('ends without a service when it is told to stop while its store starts', async () => {
+    await using place = await newPlace();
+    const process = place.run({ command: 'start' });
+    await eventually(() => existsSync(join(place.directory, 'data', 'redis', 'sluice.lock')));
+    process.signal('SIGTERM');
+    await expect(within(process.exited)).resolves.toMatchObject({ code: 0 });
+    const [, afterwards] = process.output().split('"msg":"stopping"');
+    expect(afterwards).toBeDefined();
+    expect(afterwards).not.toContain('ready');
+  });
 
   it('names the setting of a port that is taken, and exits with 1', async () => {
     await using place = await newPlace();

@@ -7,13 +7,22 @@ import type { ToIsolated } from './messages.ts';
 /** Processes of a test, which end when they are disconnected, and do what the test says. */
 function setUp() {
   const settings = { models: ['old'] };
-  const children: { sent: ToIsolated[]; finish: (responseId: string) => void; isConnected: () => boolean }[] =
-    [];
+  const children: {
+    sent: ToIsolated[];
+    finish: (responseId: string) => void;
+    isConnected: () => boolean;
+    failToStart: () => void;
+  }[] = [];
+  const culprits: string[] = [];
   const fork = (): IsolatedChild => {
     const events = new EventEmitter();
     const sent: ToIsolated[] = [];
     let connected = true;
+    let pid: number | undefined = 1;
     const child = {
+      get pid() {
+        return pid;
+      },
       get connected() {
         return connected;
       },
@@ -31,6 +40,11 @@ function setUp() {
       finish: (responseId) =>
         events.emit('message', { type: 'outcome', responseId, outcome: { kind: 'settled' } }),
       isConnected: () => connected,
+      // As Node does when there are too many processes or open files: there is no exit.
+      failToStart: () => {
+        [pid, connected] = [undefined, false];
+        events.emit('error', new Error('spawn EAGAIN'));
+      },
     });
     return child as never; // the members that are used
   };
@@ -40,15 +54,26 @@ function setUp() {
       throw error;
     }),
     logger: createLogger({ name: 'test', level: 'silent' }),
-    onCulprit: () => undefined,
+    onCulprit: (responseId) => culprits.push(responseId),
     onLetIn: () => undefined,
     fork,
   });
   const run = (responseId: string) => runs.run({ responseId, tenant: 'team', losses: 1 });
-  return { runs, run, settings, children };
+  return { runs, run, settings, children, culprits };
 }
 
 describe('processes for suspects', () => {
+  it('that cannot be started leave their suspects to come again, and no place is lost', async () => {
+    const { runs, run, children, culprits } = setUp();
+    for (let at = 0; at < 10; at += 1) {
+      const outcome = run(`r${at}`);
+      children[at]?.failToStart();
+      expect(await outcome).toEqual({ kind: 'later', afterMs: expect.any(Number) });
+    }
+    expect(culprits).toEqual([]);
+    await runs.stop();
+  });
+
   it('get no further suspects once the settings have changed, and end with their last run', async () => {
     const { runs, run, settings, children } = setUp();
     const first = run('r1');

@@ -17,7 +17,10 @@ const endWithinMs = 5_000;
 const afterDeathMs = 1_000;
 
 /** A process beside this one, as Node forks it. */
-export type IsolatedChild = Pick<ChildProcess, 'connected' | 'send' | 'disconnect' | 'kill' | 'on' | 'once'>;
+export type IsolatedChild = Pick<
+  ChildProcess,
+  'connected' | 'send' | 'disconnect' | 'kill' | 'on' | 'once' | 'pid'
+>;
 
 interface Isolated extends Place {
   child: IsolatedChild;
@@ -125,12 +128,21 @@ export class IsolatedRuns {
     this.#processes.add(isolated);
     // `isolated-process.ts` sends nothing else.
     child.on('message', (message) => this.#hear(isolated, message as FromIsolated));
-    child.once('error', (error) => logger.error({ err: error }, 'isolated process failed'));
-    child.once('exit', (code, signal) => {
+    const leave = () => {
       clearTimeout(isolated.idle);
       this.#processes.delete(isolated);
-      this.#mourn(isolated, { code, signal });
       resolve();
+    };
+    child.once('error', (error) => {
+      logger.error({ err: error }, 'isolated process failed');
+      // One that could not be started has no exit, and is nobody's fault.
+      if (child.pid !== undefined) return;
+      comeAgain(isolated);
+      leave();
+    });
+    child.once('exit', (code, signal) => {
+      this.#mourn(isolated, { code, signal });
+      leave();
     });
     // Plain data: the models may be read from where they change.
     send(isolated, {
@@ -141,14 +153,13 @@ export class IsolatedRuns {
   }
 
   /** Has the responses of a dead process delivered again. Their claims decide what becomes of them. */
-  #mourn({ runs }: Isolated, how: { code: number | null; signal: NodeJS.Signals | null }): void {
+  #mourn(isolated: Isolated, how: { code: number | null; signal: NodeJS.Signals | null }): void {
     const { logger, onCulprit } = this.#options;
-    const [responseId, ...others] = runs.keys();
+    const [responseId, ...others] = isolated.runs.keys();
     if (responseId === undefined) return;
     if (others.length === 0) onCulprit(responseId);
     logger.error({ responseIds: [responseId, ...others], ...how }, 'process of suspects died');
-    for (const settle of runs.values()) settle({ kind: 'later', afterMs: afterDeathMs });
-    runs.clear();
+    comeAgain(isolated);
   }
 
   #hear(isolated: Isolated, message: FromIsolated): void {
@@ -179,6 +190,12 @@ function forkIsolated(): ChildProcess {
 }
 
 /** Sends a message. If the process has ended, its exit settles the runs. */
+/** Has what was to run in a process delivered again in a moment. */
+function comeAgain({ runs }: Isolated): void {
+  for (const settle of runs.values()) settle({ kind: 'later', afterMs: afterDeathMs });
+  runs.clear();
+}
+
 function send({ child }: Isolated, message: ToIsolated): void {
   if (child.connected) child.send(message, () => undefined);
 }

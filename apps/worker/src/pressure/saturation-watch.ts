@@ -41,12 +41,11 @@ const slackMs = 100;
 export class SaturationWatch {
   readonly #options: SaturationWatchOptions;
   readonly #gates: Map<string, SaturationGate>;
-  readonly #stopped = new AbortController();
   #nextAt = Number.NEGATIVE_INFINITY;
   #fault: string | undefined;
   /** The models that get no calls since the last reading. */
   readonly #closed = new Set<string>();
-  #running: Promise<void> | undefined;
+  #running: { over: Promise<void>; stopping: AbortController } | undefined;
 
   constructor(options: SaturationWatchOptions) {
     this.#options = options;
@@ -72,22 +71,31 @@ export class SaturationWatch {
     return this.#fault;
   }
 
+  /** Reads from now on, also after it was stopped. */
   start(): void {
-    this.#running ??= this.#run();
+    if (this.#running) return;
+    const stopping = new AbortController();
+    this.#running = { over: this.#run(stopping.signal), stopping };
   }
 
-  /** Resolves when nothing is read any more. */
+  /** Resolves when nothing is read any more. Every gate is open then. */
   async stop(): Promise<void> {
-    this.#stopped.abort();
-    await this.#running;
+    const running = this.#running;
+    this.#running = undefined;
+    running?.stopping.abort();
+    this.#fault = undefined;
+    for (const [model, gate] of this.#gates) {
+      gate.read(undefined);
+      this.#setClosed(model, gate);
+    }
+    await running?.over;
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#stopped;
+  async #run(signal: AbortSignal): Promise<void> {
     const { settings, now, onReading } = this.#options;
     while (!signal.aborted) {
       this.#nextAt = now() + settings.everyMs;
-      const samples = await this.#read();
+      const samples = await this.#read(signal);
       if (signal.aborted) return;
       this.#setFault(typeof samples === 'string' ? samples : undefined);
       for (const [model, gate] of this.#gates) {
@@ -112,9 +120,9 @@ export class SaturationWatch {
   }
 
   /** Reads the samples of the metric; a sentence if that fails. */
-  async #read(): Promise<Sample[] | string> {
+  async #read(stopped: AbortSignal): Promise<Sample[] | string> {
     const { metricsUrl, metric, everyMs, headers } = this.#options.settings;
-    const signal = AbortSignal.any([this.#stopped.signal, AbortSignal.timeout(everyMs)]);
+    const signal = AbortSignal.any([stopped, AbortSignal.timeout(everyMs)]);
     try {
       // A redirect could lead anywhere.
       const answer = await fetch(metricsUrl, { headers, redirect: 'error', signal });

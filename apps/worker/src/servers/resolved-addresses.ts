@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { lookup } from 'node:dns/promises';
 import { mostServers } from '@sluice/config';
 import { pause } from '@sluice/runtime';
@@ -57,8 +56,7 @@ export class ResolvedAddresses {
     const { host, resolve, onChange } = this.#options;
     const { signal } = this.#stopping;
     const found = resolve(host).catch(() => []);
-    // Nothing can end a look-up, and a stop does not wait for it.
-    const addresses = addressesIn(await Promise.race([found, aborted(signal)]));
+    const addresses = addressesIn(await unlessAborted(found, signal));
     const text = addresses.join(' ');
     if (addresses.length === 0 || text === this.#known || signal.aborted) return;
     this.#known = text;
@@ -66,9 +64,17 @@ export class ResolvedAddresses {
   }
 }
 
-async function aborted(signal: AbortSignal): Promise<never[]> {
-  if (!signal.aborted) await once(signal, 'abort');
-  return [];
+/** What is found, or nothing once the signal aborts: nothing can end a look-up, and a stop does not wait for it. */
+async function unlessAborted<Item>(found: Promise<Item[]>, signal: AbortSignal): Promise<Item[]> {
+  const stopped = Promise.withResolvers<Item[]>();
+  const stop = () => stopped.resolve([]);
+  signal.addEventListener('abort', stop);
+  if (signal.aborted) stop();
+  try {
+    return await Promise.race([found, stopped.promise]);
+  } finally {
+    signal.removeEventListener('abort', stop); // the signal lives as long as the process
+  }
 }
 
 /** Sorted. Of a name with addresses of both kinds those of IPv4 alone, because a server would otherwise be there twice. */

@@ -279,6 +279,6 @@ describe('what an answer costs', () => {
       const reader = new ResponsesReader('up', { wantsLogprobs: false });
       return () => events.forEach((each) => reader.read(each));
     };
-    expect(costAgainstParsing(values, read, 30)).toBeLessThan(30);
+    expect(costAgainstParsing(values, read)).toBeLessThan(30);
   });
 });

@@ -119,7 +119,7 @@ function refuseRotation({ id, replacedBy, ...old }: StoredKey, now: number): voi
 }
 
 function rulesOf(key: StoredKey, settings: KeyChanger['settings']): Record<string, unknown> {
-  const { name, models, tiers, weight, limits, expiresAt } = key;
+  const { name, models, tiers, weight, limits, budget, expiresAt } = key;
   const ofFile = settings.tenants.find((tenant) => tenant.name === name);
   const own = Object.entries(limits).filter(([limit]) => !Object.hasOwn(ofFile?.limits ?? {}, limit));
   return {
@@ -128,6 +128,7 @@ function rulesOf(key: StoredKey, settings: KeyChanger['settings']): Record<strin
     tiers,
     ...(weight !== undefined && ofFile?.weight === undefined && { weight }),
     limits: Object.fromEntries(own),
+    ...(budget && { budget }),
     ...(expiresAt !== undefined && { expiresAt }),
   };
 }
