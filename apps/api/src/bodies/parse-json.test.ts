@@ -47,7 +47,7 @@ describe('a JSON body', () => {
       c: ':'.repeat(500_000),
     });
     // A quadratic scan would take minutes.
-    expect(costAgainstParsing([text], () => () => parse(text), 1_000)).toBeLessThan(1_000);
+    expect(costAgainstParsing([text], () => () => parse(text))).toBeLessThan(1_000);
   });
 
   it('is never quoted in the error', () => {

@@ -17,6 +17,6 @@ describe('readDirectives', () => {
 
   it('ends soon on a text full of directives that are never closed', () => {
     const text = '[[sluice:'.repeat(1_100_000);
-    expect(costAgainstParsing([text], () => () => readDirectives(text), 1_000)).toBeLessThan(1_000);
+    expect(costAgainstParsing([text], () => () => readDirectives(text))).toBeLessThan(1_000);
   });
 });
