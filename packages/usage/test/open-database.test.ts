@@ -1,7 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { hasPostgres, type LocalPostgres, startLocalPostgres } from '@sluice/testing';
+import {
+  eventually,
+  hasPostgres,
+  type LocalPostgres,
+  startLocalPostgres,
+  startRedisProxy,
+} from '@sluice/testing';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -135,6 +141,34 @@ it.skipIf(!hasPostgres)(
     await record();
     expect(await database.sums(ofTeam, '')).toMatchObject([{ responses: 2 }]);
     expect(errors.length).toBeGreaterThan(0);
+  },
+);
+
+it.skipIf(!hasPostgres)(
+  'a connection that is lost in the middle of a call fails that call alone (needs initdb on the PATH)',
+  async () => {
+    const url = postgres?.url ?? '';
+    const proxy = await startRedisProxy(url); // which looks into nothing that it passes on
+    const database = openPostgres({ url: proxy.url, onError: () => undefined });
+    closing.push(database);
+    const ofTeam = { ...all, where: { tenant: ['team-f'] } };
+    const fact = aFact({ tenant: 'team-f' });
+    await database.id();
+    const other = new pg.Client({ connectionString: url });
+    await other.connect();
+    await other.query('BEGIN');
+    await other.query('LOCK TABLE usage_hours');
+    const recording = expect(database.record([fact])).rejects.toThrow(/ECONNRESET|terminated/);
+    const waiting = "SELECT 1 FROM pg_locks WHERE relation = 'usage_hours'::regclass AND NOT granted";
+    await eventually(async () => expect((await other.query(waiting)).rows).toHaveLength(1));
+    proxy.refuse();
+    // An error that nobody listens to would end the process here, and fails the run of the tests.
+    await recording;
+    proxy.mend();
+    await other.end();
+    await database.record([fact]);
+    expect(await database.sums(ofTeam, '')).toMatchObject([{ responses: 1 }]);
+    await proxy.stop();
   },
 );
 
