@@ -15,6 +15,7 @@ import {
   askedPage,
   costPage,
   openUsage,
+  recordEach,
   type UsageDatabase,
   type UsageFact,
   UsageHome,
@@ -70,10 +71,7 @@ export class ApiUsage {
       process: randomUUID(),
       mostAtOnce,
       mayRead: () => this.#isHere(),
-      tell: async (ends) => {
-        await this.#database.record(ends.map(usageOf));
-        wired.telemetry.emit('usage.told', { outcome: 'counted', count: ends.length });
-      },
+      tell: (ends) => this.#count(ends.map(usageOf)),
       onLost: (count) => {
         wired.telemetry.emit('usage.told', { outcome: 'lost', count });
         logger.error({ count }, 'ends of responses are missing from usage: too many waited');
@@ -104,6 +102,19 @@ export class ApiUsage {
   /** A page of what it cost; rejects as `page` does. */
   async costs(params: CostQueryParams, of: AskedBy): Promise<CostPage> {
     return costPage(...(await this.#sums(askedCosts(params), of)), this.#options.settings.usage.currency);
+  }
+
+  async #count(facts: readonly UsageFact[]): Promise<void> {
+    const { wired, logger } = this.#options;
+    const refused = await recordEach(this.#database, facts);
+    wired.telemetry.emit('usage.told', { outcome: 'counted', count: facts.length - refused.length });
+    if (refused.length === 0) return;
+    wired.telemetry.emit('usage.told', { outcome: 'lost', count: refused.length });
+    const responses = refused.map(({ id }) => id);
+    logger.error(
+      { responses },
+      'ends of responses are missing from usage: the database refuses their values',
+    );
   }
 
   async #sums(params: UsageQueryParams, { tenant }: AskedBy): Promise<[AskedPage, UsageSum[]]> {

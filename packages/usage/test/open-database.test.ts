@@ -13,6 +13,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
   openPostgres,
   openSqlite,
+  recordEach,
   type UsageDatabase,
   type UsageFact,
   type UsageQuery,
@@ -108,6 +109,13 @@ describe.each([
     expect(await one.sums({ ...all, where: { key: ["'; DROP TABLE usage_sums; --"] } }, '')).toEqual([]);
   });
 
+  it.skipIf(!isHere)('takes a NUL of a caller as a character that is not known', async () => {
+    const database = opened(kind);
+    const ofTeam = { ...all, groupBy: ['label' as const], where: { tenant: ['team-g'], label: ['a\0b'] } };
+    await database.record([aFact({ tenant: 'team-g', label: 'a\0b' }), aFact({ tenant: 'team-g' })]);
+    expect(await database.sums(ofTeam, '')).toMatchObject([{ label: 'a\uFFFDb', responses: 1 }]);
+  });
+
   it.skipIf(!isHere)('keeps none of a call that failed', async () => {
     const database = opened(kind);
     const fact = aFact({ tenant: 'team-c' });
@@ -119,6 +127,18 @@ describe.each([
     expect(await database.sums(ofTeam, '')).toMatchObject([{ responses: 1 }]);
   });
 });
+
+it.skipIf(!hasPostgres)(
+  'what a database refuses for its values keeps nothing else waiting (needs initdb on the PATH)',
+  async () => {
+    const database = opened('Postgres');
+    const ofTeam = { ...all, where: { tenant: ['team-h'] } };
+    const [one, other] = [aFact({ tenant: 'team-h' }), aFact({ tenant: 'team-h' })];
+    const tooMuch = aFact({ tenant: 'team-h', spend: 1e19 });
+    expect(await recordEach(database, [one, tooMuch, other])).toEqual([tooMuch]);
+    expect(await database.sums(ofTeam, '')).toMatchObject([{ responses: 2 }]);
+  },
+);
 
 it.skipIf(!hasPostgres)(
   'a database that goes away takes nothing, and takes it when it is back (needs initdb on the PATH)',
@@ -211,4 +231,5 @@ it('a database that cannot be opened says why, each time', async () => {
   const absent = openPostgres({ url: 'postgres://127.0.0.1:1/none', onError: () => undefined });
   closing.push(absent);
   await expect(absent.sums(all, '')).rejects.toThrow();
+  await expect(recordEach(absent, [aFact()])).rejects.toThrow();
 });
