@@ -161,6 +161,8 @@ export class WebhookSender {
   async #add(delivery: Delivery): Promise<void> {
     const { endpointId, event } = delivery;
     const id = deliveryId(event, endpointId);
+    // Told again. One that has ended, or does at this moment, would enter and never leave.
+    if (await this.#queue.has(id)) return;
     if (await this.#open.enter(endpointId, id)) await this.#queue.add(id, delivery);
     else this.#full(new Error(`Endpoint ${endpointId} has ${mostOpen} deliveries that have not ended`));
   }
