@@ -138,7 +138,7 @@ export class ApiUsage {
     const isHere = await this.#home.isHere();
     if (!isHere && !this.#isElsewhere) {
       this.#options.logger.warn(
-        'another database has the usage of this service: let every api have the same dataDir, or set usage.databaseUrl',
+        'another database has the usage of this service: let all apis be on one machine and have the same dataDir on its disk, or set usage.databaseUrl',
       );
     }
     this.#isElsewhere = !isHere;
@@ -147,7 +147,7 @@ export class ApiUsage {
 }
 
 const elsewhere =
-  'Another api has the usage of this service: usage.databaseUrl is not set, and dataDir is not the same folder for all.';
+  'Another api has the usage of this service: usage.databaseUrl is not set, and the apis are not on one machine with the same dataDir.';
 
 function usageOf({ status, usage, uncounted, ...end }: EndFact): UsageFact {
   return {
