@@ -69,7 +69,12 @@ describe('an event that is sent', () => {
 
   it('has a connection of its own, which ends with the answer, and says its length in bytes', async () => {
     const [asked, closed] = [latch<string>(), latch()];
-    await sendTo((socket) => socket.once('close', () => closed.open()), { timeoutMs: 20 });
+    const stopping = new AbortController();
+    const serve = (socket: Socket) => {
+      socket.once('close', () => closed.open());
+      stopping.abort();
+    };
+    await sendTo(serve, { signal: stopping.signal });
     await closed.wait();
     const port = await listening((socket) => answering('204 No Content')(socket));
     servers.at(-1)?.on('connection', (socket: Socket) => {
