@@ -56,7 +56,7 @@ const requestMetrics: readonly CountedMetric[] = [
   },
   {
     name: 'sluice_usage_ends_total',
-    help: 'Ends of responses by what usage made of them: counted, or lost because too many waited.',
+    help: 'Ends of responses by what usage made of them: counted, or lost, because too many waited or for values that the database refused.',
     labels: ['outcome'],
     known: [['counted'], ['lost']],
     on: 'usage.told',

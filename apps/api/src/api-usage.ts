@@ -15,6 +15,7 @@ import {
   askedPage,
   costPage,
   openUsage,
+  recordEach,
   type UsageDatabase,
   type UsageFact,
   UsageHome,
@@ -70,10 +71,7 @@ export class ApiUsage {
       process: randomUUID(),
       mostAtOnce,
       mayRead: () => this.#isHere(),
-      tell: async (ends) => {
-        await this.#database.record(ends.map(usageOf));
-        wired.telemetry.emit('usage.told', { outcome: 'counted', count: ends.length });
-      },
+      tell: (ends) => this.#count(ends.map(usageOf)),
       onLost: (count) => {
         wired.telemetry.emit('usage.told', { outcome: 'lost', count });
         logger.error({ count }, 'ends of responses are missing from usage: too many waited');
@@ -106,6 +104,19 @@ export class ApiUsage {
     return costPage(...(await this.#sums(askedCosts(params), of)), this.#options.settings.usage.currency);
   }
 
+  async #count(facts: readonly UsageFact[]): Promise<void> {
+    const { wired, logger } = this.#options;
+    const refused = await recordEach(this.#database, facts);
+    wired.telemetry.emit('usage.told', { outcome: 'counted', count: facts.length - refused.length });
+    if (refused.length === 0) return;
+    wired.telemetry.emit('usage.told', { outcome: 'lost', count: refused.length });
+    const responses = refused.map(({ id }) => id);
+    logger.error(
+      { responses },
+      'ends of responses are missing from usage: the database refuses their values',
+    );
+  }
+
   async #sums(params: UsageQueryParams, { tenant }: AskedBy): Promise<[AskedPage, UsageSum[]]> {
     const { wired, keys, logger } = this.#options;
     const asked = askedPage(
@@ -127,7 +138,7 @@ export class ApiUsage {
     const isHere = await this.#home.isHere();
     if (!isHere && !this.#isElsewhere) {
       this.#options.logger.warn(
-        'another database has the usage of this service: let every api have the same dataDir, or set usage.databaseUrl',
+        'another database has the usage of this service: let all apis be on one machine and have the same dataDir on its disk, or set usage.databaseUrl',
       );
     }
     this.#isElsewhere = !isHere;
@@ -136,7 +147,7 @@ export class ApiUsage {
 }
 
 const elsewhere =
-  'Another api has the usage of this service: usage.databaseUrl is not set, and dataDir is not the same folder for all.';
+  'Another api has the usage of this service: usage.databaseUrl is not set, and the apis are not on one machine with the same dataDir.';
 
 function usageOf({ status, usage, uncounted, ...end }: EndFact): UsageFact {
   return {

@@ -11,6 +11,7 @@ export {
   type WindowUse,
 } from './limits.ts';
 export { costOf } from './fairness.ts';
+export { TenantQueues } from './tenant-queues.ts';
 export { ThreadPool, type ThreadPoolOptions } from './thread-pool.ts';
 export { parseWeight, weightOf, type Waiting } from './waiting.ts';
 

@@ -6,7 +6,7 @@ export const usageSchema = z
   .strictObject({
     enabled: z.boolean().default(false).meta({
       description:
-        'Whether it is summed up what responses took, by hour, tenant, key, model and tier. The sums stand in `usage.sqlite` in `dataDir`, which must be the same folder for every api, unless there is a `databaseUrl`.',
+        'Whether it is summed up what responses took, by hour, tenant, key, model and tier. The sums stand in `usage.sqlite` in `dataDir`: all apis must be on one machine and have the same folder on its disk, not on a network file system. Apis on several machines need a `databaseUrl`.',
     }),
     currency: z
       .string()

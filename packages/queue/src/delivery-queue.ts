@@ -49,8 +49,10 @@ const mostListed = 1_000;
  */
 export class DeliveryQueue<Data extends object> {
   readonly #queue: Queue;
+  readonly #connection: Redis;
 
   constructor({ connection, keyPrefix, name, onError }: DeliveryQueueOptions) {
+    this.#connection = connection;
     this.#queue = new LeanQueue(name, {
       connection,
       prefix: queuePrefix(keyPrefix),
@@ -63,6 +65,11 @@ export class DeliveryQueue<Data extends object> {
   /** Adds a delivery. While one with the same id is known, adding it again changes nothing. */
   async add(id: string, data: Data, afterMs = 0): Promise<void> {
     await this.#queue.add('delivery', data, { jobId: id, ...(afterMs > 0 && { delay: afterMs }) });
+  }
+
+  /** Whether a delivery is known: it waits, is tried, or has ended and stays for a while. */
+  async has(id: string): Promise<boolean> {
+    return (await this.#connection.exists(this.#queue.toKey(id))) === 1;
   }
 
   /** The newest deliveries, of these states, those that a test takes. Looks at the last thousand of each state. */

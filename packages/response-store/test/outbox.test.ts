@@ -237,6 +237,30 @@ describe('a follower of the outbox', () => {
     expect(await server.client.xlen(store.keys.outbox)).toBe(0);
   });
 
+  it('tells nothing again after it could not read for a while', async () => {
+    const reader = aReader();
+    const told: string[] = [];
+    let refusals = 0;
+    const follower = new OutboxFollower({
+      // Nothing can be read from the end that it has told until it was tried twice.
+      reader: {
+        take: async (ids) => (told.length > 0 && (refusals += 1) <= 2 ? undefined : reader.take(ids)),
+      },
+      tell: async (ends) => void told.push(...ends.map(({ id }) => id)),
+      onLost: () => undefined,
+      onError: () => undefined,
+      everyMs: 1,
+      againMs: 1,
+    });
+    const first = await anEnded();
+    follower.start();
+    await eventually(() => expect(refusals).toBeGreaterThan(2));
+    const second = await anEnded();
+    await eventually(() => expect(told).toContain(second));
+    await follower.stop();
+    expect(told).toEqual([first, second]);
+  });
+
   it('leaves what it has not told to another one', async () => {
     const responseId = await anEnded();
     const away = aReader({ process: 'dead' });

@@ -204,7 +204,7 @@ export interface TelemetryEvents {
   };
   /** A webhook was sent, and is delivered, is tried again, or never will be. */
   'webhook.tried': { outcome: 'delivered' | 'failed' | 'given_up' };
-  /** Ends of responses were counted as usage, or lost because too many waited for it. */
+  /** Ends of responses were counted as usage, or lost: too many waited for it, or the database refused their values. */
   'usage.told': { outcome: 'counted' | 'lost'; count: number };
   /** The thread that keeps the index over responses ended by an error. The next question starts another one. */
   'index.ended': { error: unknown };

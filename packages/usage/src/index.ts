@@ -1,6 +1,7 @@
 export { openSqlite, type OpenSqliteOptions, usageFile } from './sqlite/open-sqlite.ts';
 export { openUsage, type UsagePlace } from './open-usage.ts';
 export { openPostgres, type OpenPostgresOptions } from './postgres/open-postgres.ts';
+export { recordEach } from './record-each.ts';
 export {
   type Dimension,
   dimensions,

@@ -1,4 +1,5 @@
 import { costPageSchema, costQuerySchema, usagePageSchema, usageQuerySchema } from '@sluice/contract';
+import { costAgainstParsing } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import type { UsageSum } from './usage-database.ts';
 import { askedCosts, type AskedPage, askedPage, costPage, usagePage } from './usage-page.ts';
@@ -102,6 +103,15 @@ describe('a page of usage', () => {
 });
 
 describe('a page of costs', () => {
+  it('takes no more than in proportion to the sums that it is of', () => {
+    const query = costQuerySchema.parse({ start_time: String(today - 9 * day), 'group_by[]': 'line_item' });
+    const question = askedPage(askedCosts(query), { now, tenant: 'team-a' });
+    const sums = Array.from({ length: 20_000 }, (_, at) => aSum({ model: `m-${at}` }));
+    const mostCost = 10; // a hundred where each sum takes in proportion to those before it
+    const cost = costAgainstParsing(sums, () => () => costPage(question, sums, 'USD'), mostCost);
+    expect(cost).toBeLessThan(mostCost);
+  });
+
   it('has the money of each model and tenant', () => {
     const query = costQuerySchema.parse({
       start_time: String(today - 9 * day),

@@ -112,7 +112,9 @@ function pageOf<Result>(
   const found = new Map<number, UsageSum[]>();
   for (const sum of sums) {
     const start = sum.hour * hour;
-    found.set(start, [...(found.get(start) ?? []), sum]);
+    const ofBucket = found.get(start);
+    if (ofBucket) ofBucket.push(sum);
+    else found.set(start, [sum]);
   }
   return {
     object: 'page' as const,

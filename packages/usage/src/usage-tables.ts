@@ -63,11 +63,15 @@ export const addToSums = `INSERT INTO usage_hours (${columns.join(', ')}) VALUES
   .map((column) => `${column} = usage_hours.${column} + excluded.${column}`)
   .join(', ')}`;
 
+/** A text of a caller may have a NUL, which Postgres takes in no text. */
+const storable = (value: string | number): string | number =>
+  typeof value === 'string' ? value.replaceAll('\0', '\uFFFD') : value;
+
 /** The values of `addToSums` for what facts took together: one row for each hour and group. */
 export function rowsOf(facts: readonly UsageFact[]): (string | number)[][] {
   const rows = new Map<string, (string | number)[]>();
   for (const fact of facts) {
-    const group = [hourOf(fact.endedAt), ...dimensions.map((name) => fact[name])];
+    const group = [hourOf(fact.endedAt), ...dimensions.map((name) => storable(fact[name]))];
     const values = counted.map((name) => valueOf(fact, name));
     const id = JSON.stringify(group);
     const row = rows.get(id);
@@ -100,7 +104,7 @@ function valueOf(fact: UsageFact, name: (typeof counted)[number]): number {
 /** The query of `UsageDatabase.sums`, whose columns are the members of a `UsageSum`. */
 export function selectSums(query: UsageQuery): { sql: string; values: (string | number)[] } {
   const values: (string | number)[] = [];
-  const value = (given: string | number) => `$${values.push(given)}`;
+  const value = (given: string | number) => `$${values.push(storable(given))}`;
   // SQLite takes a value that is given for a number with a fraction.
   const each = Math.max(1, Math.trunc(query.hoursEach));
   const bucket = `hour / ${each} * ${each}`;

@@ -1,12 +1,19 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { hasPostgres, type LocalPostgres, startLocalPostgres } from '@sluice/testing';
+import {
+  eventually,
+  hasPostgres,
+  type LocalPostgres,
+  startLocalPostgres,
+  startRedisProxy,
+} from '@sluice/testing';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
   openPostgres,
   openSqlite,
+  recordEach,
   type UsageDatabase,
   type UsageFact,
   type UsageQuery,
@@ -102,6 +109,13 @@ describe.each([
     expect(await one.sums({ ...all, where: { key: ["'; DROP TABLE usage_sums; --"] } }, '')).toEqual([]);
   });
 
+  it.skipIf(!isHere)('takes a NUL of a caller as a character that is not known', async () => {
+    const database = opened(kind);
+    const ofTeam = { ...all, groupBy: ['label' as const], where: { tenant: ['team-g'], label: ['a\0b'] } };
+    await database.record([aFact({ tenant: 'team-g', label: 'a\0b' }), aFact({ tenant: 'team-g' })]);
+    expect(await database.sums(ofTeam, '')).toMatchObject([{ label: 'a\uFFFDb', responses: 1 }]);
+  });
+
   it.skipIf(!isHere)('keeps none of a call that failed', async () => {
     const database = opened(kind);
     const fact = aFact({ tenant: 'team-c' });
@@ -113,6 +127,18 @@ describe.each([
     expect(await database.sums(ofTeam, '')).toMatchObject([{ responses: 1 }]);
   });
 });
+
+it.skipIf(!hasPostgres)(
+  'what a database refuses for its values keeps nothing else waiting (needs initdb on the PATH)',
+  async () => {
+    const database = opened('Postgres');
+    const ofTeam = { ...all, where: { tenant: ['team-h'] } };
+    const [one, other] = [aFact({ tenant: 'team-h' }), aFact({ tenant: 'team-h' })];
+    const tooMuch = aFact({ tenant: 'team-h', spend: 1e19 });
+    expect(await recordEach(database, [one, tooMuch, other])).toEqual([tooMuch]);
+    expect(await database.sums(ofTeam, '')).toMatchObject([{ responses: 2 }]);
+  },
+);
 
 it.skipIf(!hasPostgres)(
   'a database that goes away takes nothing, and takes it when it is back (needs initdb on the PATH)',
@@ -135,6 +161,34 @@ it.skipIf(!hasPostgres)(
     await record();
     expect(await database.sums(ofTeam, '')).toMatchObject([{ responses: 2 }]);
     expect(errors.length).toBeGreaterThan(0);
+  },
+);
+
+it.skipIf(!hasPostgres)(
+  'a connection that is lost in the middle of a call fails that call alone (needs initdb on the PATH)',
+  async () => {
+    const url = postgres?.url ?? '';
+    const proxy = await startRedisProxy(url); // which looks into nothing that it passes on
+    const database = openPostgres({ url: proxy.url, onError: () => undefined });
+    closing.push(database);
+    const ofTeam = { ...all, where: { tenant: ['team-f'] } };
+    const fact = aFact({ tenant: 'team-f' });
+    await database.id();
+    const other = new pg.Client({ connectionString: url });
+    await other.connect();
+    await other.query('BEGIN');
+    await other.query('LOCK TABLE usage_hours');
+    const recording = expect(database.record([fact])).rejects.toThrow(/ECONNRESET|terminated/);
+    const waiting = "SELECT 1 FROM pg_locks WHERE relation = 'usage_hours'::regclass AND NOT granted";
+    await eventually(async () => expect((await other.query(waiting)).rows).toHaveLength(1));
+    proxy.refuse();
+    // An error that nobody listens to would end the process here, and fails the run of the tests.
+    await recording;
+    proxy.mend();
+    await other.end();
+    await database.record([fact]);
+    expect(await database.sums(ofTeam, '')).toMatchObject([{ responses: 1 }]);
+    await proxy.stop();
   },
 );
 
@@ -177,4 +231,5 @@ it('a database that cannot be opened says why, each time', async () => {
   const absent = openPostgres({ url: 'postgres://127.0.0.1:1/none', onError: () => undefined });
   closing.push(absent);
   await expect(absent.sums(all, '')).rejects.toThrow();
+  await expect(recordEach(absent, [aFact()])).rejects.toThrow();
 });

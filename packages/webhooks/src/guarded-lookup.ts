@@ -1,6 +1,7 @@
-import { lookup, type LookupAddress, type LookupOptions } from 'node:dns';
+import { lookup, type LookupOptions } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { isPrivateHost } from '@sluice/contract';
+import { type Asker, type LookupAll, oneAtATime } from './one-lookup.ts';
 
 /** Why a host is not called. */
 export class PrivateAddressError extends Error {
@@ -10,16 +11,20 @@ export class PrivateAddressError extends Error {
   }
 }
 
-type LookupAll = (
+/** What `net` calls, which may be told who asks. */
+export type GuardedLookup = (
   host: string,
-  options: LookupOptions & { all: true },
-  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+  options: LookupOptions & { asker?: Asker },
+  done: Parameters<LookupFunction>[2],
 ) => void;
+
+/** All lookups of the process for tenants. */
+const lookupOfTenants = oneAtATime(lookup);
 
 export interface GuardedLookupOptions {
   /** Whether addresses of private networks may be called, too, as in tests and on a developer's machine. */
   allowPrivate: boolean;
-  /** `dns.lookup` by default. */
+  /** `dns.lookup` by default, one at a time. */
   lookup?: LookupAll;
 }
 
@@ -30,8 +35,8 @@ export interface GuardedLookupOptions {
  */
 export function guardedLookup({
   allowPrivate,
-  lookup: resolve = lookup,
-}: GuardedLookupOptions): LookupFunction {
+  lookup: resolve = lookupOfTenants,
+}: GuardedLookupOptions): GuardedLookup {
   return (host, options, done) => {
     resolve(host, { ...options, all: true }, (error, addresses) => {
       if (error) return done(error, '');

@@ -1,12 +1,12 @@
 import { type OutgoingHttpHeaders, request as overHttp } from 'node:http';
 import { request as overHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { PrivateAddressError } from './guarded-lookup.ts';
+import { type GuardedLookup, PrivateAddressError } from './guarded-lookup.ts';
 import { signedHeaders } from './signature.ts';
 
 export interface SendEventOptions {
   /** Resolves the host of the endpoint. */
-  lookup: LookupFunction;
+  lookup: GuardedLookup;
   /** How long the endpoint has for its answer, in milliseconds. */
   timeoutMs: number;
   userAgent: string;
@@ -15,6 +15,7 @@ export interface SendEventOptions {
 }
 
 export interface SentEvent {
+  tenant: string;
   url: string;
   id: string;
   /** In seconds since 1970. */
@@ -34,7 +35,7 @@ const longestRetryAfterMs = 86_400_000;
  * says nothing of the network behind this service.
  */
 export async function sendEvent(
-  { url, secrets, ...text }: SentEvent,
+  { tenant, url, secrets, ...text }: SentEvent,
   { lookup, timeoutMs, userAgent, signal }: SendEventOptions,
 ): Promise<Answer> {
   const headers = {
@@ -44,8 +45,14 @@ export async function sendEvent(
     ...signedHeaders(text, secrets),
   };
   const ended = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]);
+  const lookupOfTenant: LookupFunction = (host, options, done) =>
+    lookup(host, { ...options, asker: { tenant, signal: ended } }, done);
   try {
-    const { status, retryAfter } = await post(new URL(url), text.body, { headers, lookup, signal: ended });
+    const { status, retryAfter } = await post(new URL(url), text.body, {
+      headers,
+      lookup: lookupOfTenant,
+      signal: ended,
+    });
     const retryAfterMs = retryAfterOf(retryAfter);
     return { status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   } catch (error) {

@@ -10,12 +10,11 @@ import {
 } from '@sluice/contract';
 import { randomBytes, serviceVersion } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
-import type { LookupFunction } from 'node:net';
 import type { z } from 'zod';
 import { eventOf } from './delivery.ts';
 import { EndpointStore, mostEndpoints } from './endpoint-store.ts';
 import { checkEndpointUrl } from './endpoint-url.ts';
-import { guardedLookup } from './guarded-lookup.ts';
+import { type GuardedLookup, guardedLookup } from './guarded-lookup.ts';
 import { sendEvent } from './send-event.ts';
 import { newSecret } from './signature.ts';
 import { endpointAt, presentEndpoint, secretsAt, type StoredEndpoint } from './stored-endpoint.ts';
@@ -32,7 +31,7 @@ export interface WebhookEndpointsOptions {
   allowPrivate: boolean;
   timeoutMs: number;
   /** Resolves the hosts of endpoints. */
-  lookup: LookupFunction;
+  lookup: GuardedLookup;
   userAgent: string;
   /** Milliseconds since 1970; `Date.now` by default. */
   now?: () => number;
@@ -197,6 +196,7 @@ export class WebhookEndpoints {
     const event = eventOf({ id: `sample_${randomSuffix(randomBytes)}`, tenant, type, at: now });
     const answer = await sendEvent(
       {
+        tenant,
         url: endpoint.url,
         id: event.id,
         timestamp: Math.floor(now / 1000),

@@ -1,11 +1,11 @@
 import { DeliveryConsumer, DeliveryQueue, type DeliveryQueueOptions, type Verdict } from '@sluice/queue';
 import { type Logger, throttledWarning } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
-import type { LookupFunction } from 'node:net';
 import { type Delivery, deliveryId, eventOf, type Happening, webhookQueueName } from './delivery.ts';
 import { EndpointGates } from './endpoint-gates.ts';
 import { EndpointStore } from './endpoint-store.ts';
 import { checkEndpointUrl } from './endpoint-url.ts';
+import type { GuardedLookup } from './guarded-lookup.ts';
 import { OpenDeliveries } from './open-deliveries.ts';
 import { type Answer, sendEvent } from './send-event.ts';
 import {
@@ -62,7 +62,7 @@ export interface WebhookSenderOptions {
   /** How long an endpoint has for its answer, in milliseconds. */
   timeoutMs: number;
   /** Resolves the hosts of endpoints. */
-  lookup: LookupFunction;
+  lookup: GuardedLookup;
   userAgent: string;
   logger: Logger;
   /** How long nobody else takes a delivery whose process is silent, and how often such are looked for, in milliseconds. */
@@ -161,6 +161,8 @@ export class WebhookSender {
   async #add(delivery: Delivery): Promise<void> {
     const { endpointId, event } = delivery;
     const id = deliveryId(event, endpointId);
+    // Told again. One that has ended, or does at this moment, would enter and never leave.
+    if (await this.#queue.has(id)) return;
     if (await this.#open.enter(endpointId, id)) await this.#queue.add(id, delivery);
     else this.#full(new Error(`Endpoint ${endpointId} has ${mostOpen} deliveries that have not ended`));
   }
@@ -222,7 +224,7 @@ export class WebhookSender {
     };
   }
 
-  async #send(endpoint: StoredEndpoint, { event, url = endpoint.url }: Delivery): Promise<Answer> {
+  async #send(endpoint: StoredEndpoint, { tenant, event, url = endpoint.url }: Delivery): Promise<Answer> {
     const { allowPrivate } = this.#options;
     try {
       checkEndpointUrl(url, { allowPrivate });
@@ -232,6 +234,7 @@ export class WebhookSender {
     const now = this.#now();
     return sendEvent(
       {
+        tenant,
         url,
         id: event.id,
         timestamp: Math.floor(now / 1000),

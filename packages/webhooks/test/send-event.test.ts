@@ -2,9 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { latch } from '@sluice/testing';
+import { eventually, latch } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { guardedLookup } from '../src/guarded-lookup.ts';
+import { type LookupAll, oneAtATime } from '../src/one-lookup.ts';
 import { sendEvent, type SendEventOptions } from '../src/send-event.ts';
 
 const servers: Server[] = [];
@@ -26,9 +27,9 @@ async function listening(serve: (socket: Socket) => unknown): Promise<number> {
   return (server.address() as AddressInfo).port; // It listens on a port.
 }
 
-const send = (url: string, options: Partial<SendEventOptions> = {}) =>
+const send = (url: string, options: Partial<SendEventOptions> = {}, tenant = 'team-a') =>
   sendEvent(
-    { url, id: 'evt_1', timestamp: 1_700_000_000, body: '{"é":1}', secrets: ['whsec_c2VjcmV0'] },
+    { tenant, url, id: 'evt_1', timestamp: 1_700_000_000, body: '{"é":1}', secrets: ['whsec_c2VjcmV0'] },
     { lookup: guardedLookup({ allowPrivate: true }), timeoutMs: 60_000, userAgent: 'test', ...options },
   );
 
@@ -68,7 +69,12 @@ describe('an event that is sent', () => {
 
   it('has a connection of its own, which ends with the answer, and says its length in bytes', async () => {
     const [asked, closed] = [latch<string>(), latch()];
-    await sendTo((socket) => socket.once('close', () => closed.open()), { timeoutMs: 20 });
+    const stopping = new AbortController();
+    const serve = (socket: Socket) => {
+      socket.once('close', () => closed.open());
+      stopping.abort();
+    };
+    await sendTo(serve, { signal: stopping.signal });
     await closed.wait();
     const port = await listening((socket) => answering('204 No Content')(socket));
     servers.at(-1)?.on('connection', (socket: Socket) => {
@@ -138,4 +144,52 @@ describe('an event that is sent', () => {
     });
     expect(await send('http://hooks.example/', { lookup })).toEqual({ fault: 'the name does not resolve' });
   });
+
+  it('waits for its name while another lookup goes on, and no longer than it may take', async () => {
+    const { asked, lookup } = silentNames();
+    const late = { fault: 'no answer in time' };
+    expect(await send('http://silent.example/', { lookup, timeoutMs: 20 })).toEqual(late);
+    expect(await send('http://other.example/', { lookup, timeoutMs: 20 })).toEqual(late);
+    // The first lookup holds its thread still.
+    expect(asked.map(({ host }) => host)).toEqual(['silent.example']);
+    const third = send('http://third.example/', { lookup });
+    asked[0]?.answer();
+    await eventually(() =>
+      expect(asked.map(({ host }) => host)).toEqual(['silent.example', 'third.example']),
+    );
+    asked[1]?.answer();
+    expect(await third).toEqual({ fault: 'the name does not resolve' });
+  });
+
+  it('waits for one name of each other tenant, however many those have', async () => {
+    const { asked, wanted, lookup } = silentNames();
+    const theirs = [1, 2, 3].map((at) => send(`http://their-${at}.example/`, { lookup }, 'team-b'));
+    const own = send('http://own.example/', { lookup });
+    await eventually(() => expect(wanted).toHaveLength(4));
+    for (let at = 0; at < 4; at += 1) asked[at]?.answer();
+    await Promise.all([...theirs, own]);
+    expect(asked.map(({ host }) => host)).toEqual([
+      'their-1.example',
+      'their-2.example',
+      'own.example',
+      'their-3.example',
+    ]);
+  });
 });
+
+/** A lookup whose names resolve to nothing, and not before the test says so. */
+function silentNames() {
+  const asked: { host: string; answer: () => void }[] = [];
+  const silent: LookupAll = (host, _options, done) =>
+    void asked.push({
+      host,
+      answer: () => done(Object.assign(new Error('none'), { code: 'ENOTFOUND' }), []),
+    });
+  const guarded = guardedLookup({ allowPrivate: true, lookup: oneAtATime(silent) });
+  const wanted: string[] = [];
+  const lookup: typeof guarded = (host, options, done) => {
+    wanted.push(host);
+    guarded(host, options, done);
+  };
+  return { asked, wanted, lookup };
+}

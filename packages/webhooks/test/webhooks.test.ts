@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { eventually, testRedis, type TestRedis } from '@sluice/testing';
+import { eventually, latch, testRedis, type TestRedis } from '@sluice/testing';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { guardedLookup, openDeliveries, WebhookEndpoints, WebhookSender } from '../src/index.ts';
@@ -105,6 +105,23 @@ describe('an event of an endpoint', () => {
     expect(headers['webhook-signature']).toBe(
       `v1,${createHmac('sha256', key).update(signed).digest('base64')}`,
     );
+  });
+
+  it('is not open any more once it has ended, also when it is told again', async () => {
+    const receiver = await aReceiver();
+    const { id } = await endpoints().create(tenant, {
+      name: 'mine',
+      url: receiver.url,
+      event_types: eventTypes,
+    });
+    const atItsEnd = latch<Promise<void>>();
+    const sender = aSender({ onTry: () => atItsEnd.open(sender.plan([end])) });
+    await sender.plan([end]);
+    await atItsEnd.wait();
+    await eventually(async () => expect(await deliveries()).toMatchObject([{ state: 'delivered' }]));
+    await sender.plan([end]);
+    expect(await redis.client.smembers(`${redis.prefix}webhook-deliveries:${id}`)).toEqual([]);
+    expect(receiver.received).toHaveLength(1);
   });
 
   it('goes to the endpoints of its tenant that ask for it, and to no others', async () => {

@@ -42,8 +42,11 @@ export class OutboxFollower {
       let pauseMs = againMs;
       try {
         const step = await this.#step(told);
-        told = step?.told ?? [];
-        if (step) pauseMs = step.isFull ? 0 : everyMs;
+        // Where nothing was read, nothing was noted either: what was told is noted by the next read.
+        if (step) {
+          told = step.told;
+          pauseMs = step.isFull ? 0 : everyMs;
+        }
       } catch (error) {
         onError(error);
       }
@@ -53,7 +56,7 @@ export class OutboxFollower {
     if (told.length > 0) await this.#options.reader.take(told).catch(onError);
   }
 
-  /** Returns the entries that were told, and whether more may wait; undefined while another process reads. */
+  /** Returns the entries that were told, and whether more may wait; undefined while nothing can be read here. */
   async #step(told: readonly string[]): Promise<{ told: string[]; isFull: boolean } | undefined> {
     const { reader, tell, onLost } = this.#options;
     const taken = await reader.take(told);

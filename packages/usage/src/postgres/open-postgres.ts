@@ -34,6 +34,9 @@ const tablesLock = 7_381_001;
 /** A process has one writer, and a few questions at a time. */
 const mostConnections = 4;
 
+/** Of a connection in use: the query that runs, or the next one, rejects as well, and the pool listens to idle ones alone. */
+const ignore = (): void => undefined;
+
 /** Usage in a database of Postgres, for apis on several machines. Connected when it is first used, and again after each loss. */
 export function openPostgres({ url, onError, withinMs = 30_000 }: OpenPostgresOptions): UsageDatabase {
   let pool: Promise<pg.Pool> | undefined;
@@ -54,24 +57,8 @@ export function openPostgres({ url, onError, withinMs = 30_000 }: OpenPostgresOp
     return made.on('error', onError); // A connection that nobody uses was lost.
   };
   const opened = () => (pool ??= open());
-  const inTransaction = async <Result>(
-    change: (client: pg.PoolClient) => Promise<Result>,
-  ): Promise<Result> => {
-    const client = await (await opened()).connect();
-    let failure: unknown;
-    try {
-      await client.query('BEGIN');
-      const result = await change(client);
-      await client.query('COMMIT');
-      return result;
-    } catch (error) {
-      failure = error;
-      throw error;
-    } finally {
-      // The server rolls back what a connection leaves that is thrown away.
-      client.release(failure !== undefined);
-    }
-  };
+  const inTransaction = async <Result>(change: (client: pg.PoolClient) => Promise<Result>) =>
+    transaction(await opened(), change);
   const create = () =>
     inTransaction(async (client) => {
       await client.query(`SELECT pg_advisory_xact_lock(${tablesLock})`);
@@ -116,6 +103,28 @@ export function openPostgres({ url, onError, withinMs = 30_000 }: OpenPostgresOp
       await (await pool)?.end();
     },
   };
+}
+
+async function transaction<Result>(
+  pool: pg.Pool,
+  change: (client: pg.PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  client.on('error', ignore);
+  let failure: unknown;
+  try {
+    await client.query('BEGIN');
+    const result = await change(client);
+    await client.query('COMMIT');
+    return result;
+  } catch (error) {
+    failure = error;
+    throw error;
+  } finally {
+    client.off('error', ignore);
+    // The server rolls back what a connection leaves that is thrown away.
+    client.release(failure !== undefined);
+  }
 }
 
 /** Notes the ids of facts, and returns those that nobody had noted. */
