@@ -184,7 +184,11 @@ export class ResultFiles {
 
   async #save(): Promise<void> {
     await this.#writing;
-    await Promise.all(kinds.map((kind) => this.#work.save(this.#files[kind].name, this.#files[kind].bytes)));
+    // Both of them: whoever is told that one failed takes the folder away that the other is read from.
+    const saves = await Promise.allSettled(
+      kinds.map((kind) => this.#work.save(this.#files[kind].name, this.#files[kind].bytes)),
+    );
+    for (const save of saves) if (save.status === 'rejected') throw save.reason;
   }
 
   /** Adds no more. Says where the files are. May be called twice. */

@@ -1,7 +1,9 @@
 import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { folderWork } from '@sluice/files';
+import { latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { answered, expired, readResult, ResultFiles } from '../src/result-files.ts';
 
@@ -91,6 +93,28 @@ describe('the results of a batch', () => {
     expect(next.counts).toMatchObject({ completed: 3, failed: 0 });
     await next.close();
     expect(await readdir(folder)).toHaveLength(2);
+  });
+
+  it('that could not be saved are told of once none is being saved any more', async () => {
+    const [asked, rest] = [latch(), latch()];
+    const told: string[] = [];
+    const own = await folderWork(folder);
+    let save = own.save;
+    const results = await ResultFiles.open({ ...own, save: (...which) => save(...which) });
+    save = async (name) => {
+      if (name.startsWith('output')) throw new Error('away');
+      asked.open();
+      await rest.wait();
+      told.push('saved');
+    };
+    const saving = results.sync().catch((error: Error) => told.push(error.message));
+    await asked.wait();
+    await setImmediate(); // time to tell of it too early
+    rest.open();
+    await saving;
+    expect(told).toEqual(['saved', 'away']);
+    save = own.save;
+    await results.close();
   });
 
   it('has the answer to a line once', async () => {
