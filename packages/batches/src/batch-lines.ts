@@ -4,6 +4,9 @@ import { type BatchError, isObject, type LineEndpoint } from '@sluice/contract';
 /** Most lines of a batch. */
 export const mostLines = 50_000;
 
+/** Most lines of a file, with the empty ones, which take time, too. */
+export const mostWithEmpty = 2 * mostLines;
+
 /** Most bytes of a line of the input. */
 export const longestLine = 16 * 1024 * 1024;
 
@@ -36,13 +39,18 @@ export type ReadLine = (
   endpoint: LineEndpoint,
 ) => ParsedLine | Promise<ParsedLine>;
 
-/** The lines of a file, one after the other, whatever the pieces in which it is read. Empty ones count and are left out. */
+/**
+ * The lines of a file, one after the other, whatever the pieces in which it is read. Empty ones count and are left out. The first one behind
+ * `mostWithEmpty` ends them, and is there even if it is empty.
+ */
 export async function* linesOf(content: Readable, most: number = longestLine): AsyncGenerator<RawLine> {
   let number = 0;
   let pieces: Buffer[] = [];
   let bytes = 0;
   const line = (isWhole: boolean): RawLine | undefined => {
     number += 1;
+    if (number > mostWithEmpty) return { number, text: undefined, isWhole };
+    if (bytes === 0) return undefined;
     const text = bytes > most ? undefined : Buffer.concat(pieces);
     [pieces, bytes] = [[], 0];
     return text && isBlank(text) ? undefined : { number, text, isWhole };
@@ -56,10 +64,11 @@ export async function* linesOf(content: Readable, most: number = longestLine): A
   for await (const chunk of content as AsyncIterable<Buffer>) {
     let from = 0;
     for (let end = chunk.indexOf(0x0a); end >= 0; end = chunk.indexOf(0x0a, from)) {
-      take(chunk.subarray(from, end));
+      if (end > from) take(chunk.subarray(from, end));
       from = end + 1;
       const found = line(true);
       if (found) yield found;
+      if (number > mostWithEmpty) return;
     }
     if (from < chunk.length) take(Buffer.from(chunk.subarray(from)));
   }
@@ -71,7 +80,11 @@ export async function* linesOf(content: Readable, most: number = longestLine): A
 
 /** Whether it has nothing but spaces. */
 function isBlank(text: Buffer): boolean {
-  return text.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
+  for (let at = 0; at < text.length; at += 1) {
+    const byte = text[at];
+    if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return false;
+  }
+  return true;
 }
 
 /** Most characters of a `custom_id`. */

@@ -1,6 +1,6 @@
 import type { BatchError } from '@sluice/contract';
 import type { Files } from '@sluice/files';
-import { type BatchLine, linesOf, mostLines, type ReadLine } from './batch-lines.ts';
+import { type BatchLine, linesOf, mostLines, mostWithEmpty, type ReadLine } from './batch-lines.ts';
 import type { BatchOwner, LineServer } from './line-server.ts';
 import type { StoredBatch } from './stored-batch.ts';
 
@@ -30,8 +30,10 @@ export async function checkInput(
   for await (const raw of linesOf(content)) {
     signal.throwIfAborted();
     total += 1;
-    if (total > mostLines) {
-      const message = `The file has more than ${mostLines} lines.`;
+    if (total > mostLines || raw.number > mostWithEmpty) {
+      content.destroy();
+      const most = total > mostLines ? `${mostLines} lines` : `${mostWithEmpty} lines with the empty ones`;
+      const message = `The file has more than ${most}.`;
       return { total, errors: [{ code: 'too_many_lines', line: raw.number, message, param: null }] };
     }
     const parsed = await readLine(owner.tenant, raw, endpoint);

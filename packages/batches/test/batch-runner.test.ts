@@ -72,11 +72,15 @@ const server: LineServer = {
   },
 };
 
-async function aBatch(inputs: readonly string[]): Promise<string> {
+function aBatch(inputs: readonly string[]): Promise<string> {
   const lines = inputs.map((input, at) =>
     JSON.stringify({ custom_id: `line-${at}`, method: 'POST', url: '/v1/responses', body: { input } }),
   );
-  const draft = await files.receive(owner.tenant, Readable.from(Buffer.from(`${lines.join('\n')}\n`)));
+  return aBatchOf(`${lines.join('\n')}\n`);
+}
+
+async function aBatchOf(input: string): Promise<string> {
+  const draft = await files.receive(owner.tenant, Readable.from(Buffer.from(input)));
   const file = await files.keep(owner.tenant, { name: 'in.jsonl', purpose: 'batch' }, draft);
   const asked = { input_file_id: file.id, endpoint: '/v1/responses', completion_window: '24h' } as const;
   return (await batches.create(owner, asked)).id;
@@ -148,6 +152,17 @@ describe('a batch', () => {
     ]);
     await eventually(() => told.length > 0);
     expect(told).toEqual([{ id, status: 'expired', at: now }]);
+  });
+
+  it('of too many lines fails, with the empty ones', async () => {
+    const id = await aBatchOf('\n'.repeat(200_000));
+    aRunner();
+    expect(await ended(id)).toMatchObject({
+      status: 'failed',
+      errors: {
+        data: [{ code: 'too_many_lines', line: 100_001, message: expect.stringContaining('100000') }],
+      },
+    });
   });
 
   it('that nobody ran within its window expires as a whole', async () => {

@@ -36,7 +36,7 @@ export class MessageBatches {
     const draft = await this.#files.receive(tenant, Readable.from([Buffer.from(lines.buffer)]));
     try {
       const file = await this.#files.keep(tenant, { name: 'messages.jsonl', purpose: 'batch' }, draft);
-      const total = Buffer.from(lines.buffer).reduce((count, byte) => count + (byte === 0x0a ? 1 : 0), 0);
+      const total = countLines(Buffer.from(lines.buffer));
       return present(
         await this.#records.add(owner, { endpoint: '/v1/messages', inputFileId: file.id, total }),
       );
@@ -126,6 +126,12 @@ const recordId = (id: string) => (id.startsWith(prefix) ? id.slice(prefix.length
 
 function notFound(id: string): ServiceError {
   return new ServiceError('not_found', `There is no message batch '${id.slice(0, 100)}'.`, { param: 'id' });
+}
+
+function countLines(lines: Buffer): number {
+  let count = 0;
+  for (let at = lines.indexOf(0x0a); at >= 0; at = lines.indexOf(0x0a, at + 1)) count += 1;
+  return count;
 }
 
 function ignoreAbsent(error: unknown): void {
