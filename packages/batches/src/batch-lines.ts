@@ -15,6 +15,8 @@ export interface RawLine {
   number: number;
   /** Undefined for one that is too long. */
   text: Buffer | undefined;
+  /** The first bytes of one that is too long. */
+  start?: Buffer | undefined;
   /** Whether a line feed is behind it, which the last one may lack. */
   isWhole: boolean;
 }
@@ -28,6 +30,9 @@ export interface BatchLine {
   /** Whether its response is to stay once its answer is in the file. */
   isKept: boolean;
 }
+
+/** How much of a line that is too long is kept: `idOfWrong` needs no more. */
+const startBytes = 128;
 
 /** A line that was read, or what is wrong with it. */
 export type ParsedLine = { line: BatchLine } | { problem: BatchError };
@@ -47,19 +52,27 @@ export async function* linesOf(content: Readable, most: number = longestLine): A
   let number = 0;
   let pieces: Buffer[] = [];
   let bytes = 0;
+  let start: Buffer | undefined;
   const line = (isWhole: boolean): RawLine | undefined => {
     number += 1;
     if (number > mostWithEmpty) return { number, text: undefined, isWhole };
     if (bytes === 0) return undefined;
-    const text = bytes > most ? undefined : Buffer.concat(pieces);
-    [pieces, bytes] = [[], 0];
-    return text && isBlank(text) ? undefined : { number, text, isWhole };
+    const found =
+      bytes > most
+        ? { number, text: undefined, start, isWhole }
+        : { number, text: Buffer.concat(pieces), isWhole };
+    [pieces, bytes, start] = [[], 0, undefined];
+    return found.text && isBlank(found.text) ? undefined : found;
   };
   const take = (piece: Buffer) => {
     bytes += piece.length;
+    if (bytes <= most) {
+      pieces.push(piece);
+      return;
+    }
     // The rest of one that is too long is read past.
-    if (bytes > most) pieces = [];
-    else pieces.push(piece);
+    start ??= Buffer.concat([...pieces, piece], Math.min(bytes, startBytes));
+    pieces = [];
   };
   for await (const chunk of content as AsyncIterable<Buffer>) {
     let from = 0;
@@ -85,6 +98,16 @@ function isBlank(text: Buffer): boolean {
     if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return false;
   }
   return true;
+}
+
+/**
+ * The id of a line that may be wrong alone, while the others run: of a request of a batch of messages, whose lines this service has printed.
+ * Undefined for a line of a file, which fails its batch.
+ */
+export function idOfWrong({ text, start = text }: RawLine, endpoint: LineEndpoint): string | undefined {
+  if (endpoint !== '/v1/messages') return undefined;
+  const printed = start?.subarray(0, startBytes).toString('latin1') ?? '';
+  return /^\{"custom_id":"([\w-]+)"/.exec(printed)?.[1];
 }
 
 /** Most characters of a `custom_id`. */

@@ -9,14 +9,17 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   Batches,
+  BatchRecords,
   BatchRunner,
   type BatchRunnerOptions,
   BatchStore,
+  endOf,
   type LineAnswer,
   LineLeft,
   type LineServer,
   parseLine,
 } from '../src/index.ts';
+import { longestLine } from '../src/batch-lines.ts';
 
 const owner = { tenant: 'team-a', key: 'a1b2c3d4e5f60718' };
 const day = 24 * 3_600_000;
@@ -51,6 +54,14 @@ afterEach(async () => {
 /** Answers a line at once, unless its input says `wait`: such a one runs until its batch ends before it. */
 const server: LineServer = {
   check: () => Promise.resolve(undefined),
+  refuse: (_endpoint, { code, param }) => ({
+    status: 400,
+    requestId: 'req_refused',
+    body: JSON.stringify({ error: { code, param } }),
+    tokens: undefined,
+    isCancelled: false,
+    forget: undefined,
+  }),
   async run(_owner, { body }, { ending, leaving }): Promise<LineAnswer> {
     const { input } = JSON.parse(Buffer.from(body).toString()) as { input: string };
     if (input === 'wait') {
@@ -79,10 +90,17 @@ function aBatch(inputs: readonly string[]): Promise<string> {
   return aBatchOf(`${lines.join('\n')}\n`);
 }
 
-async function aBatchOf(input: string): Promise<string> {
+async function aFileOf(input: string): Promise<string> {
   const draft = await files.receive(owner.tenant, Readable.from(Buffer.from(input)));
-  const file = await files.keep(owner.tenant, { name: 'in.jsonl', purpose: 'batch' }, draft);
-  const asked = { input_file_id: file.id, endpoint: '/v1/responses', completion_window: '24h' } as const;
+  return (await files.keep(owner.tenant, { name: 'in.jsonl', purpose: 'batch' }, draft)).id;
+}
+
+async function aBatchOf(input: string): Promise<string> {
+  const asked = {
+    input_file_id: await aFileOf(input),
+    endpoint: '/v1/responses',
+    completion_window: '24h',
+  } as const;
   return (await batches.create(owner, asked)).id;
 }
 
@@ -163,6 +181,28 @@ describe('a batch', () => {
         data: [{ code: 'too_many_lines', line: 100_001, message: expect.stringContaining('100000') }],
       },
     });
+  });
+
+  it('of messages runs beside those that are wrong, and each of these has its own error', async () => {
+    const lineOf = (custom_id: string, body: object) =>
+      `${JSON.stringify({ custom_id, method: 'POST', url: '/v1/messages', body })}\n`;
+    const long = { input: 'x'.repeat(longestLine) };
+    const input =
+      lineOf('a', { input: 'one' }) + lineOf('b', { input: 'two', stream: true }) + lineOf('c', long);
+    const records = new BatchRecords({ store, endpoints: ['/v1/messages'], now: () => now });
+    const asked = { endpoint: '/v1/messages' as const, inputFileId: await aFileOf(input), total: 3 };
+    const { id } = await records.add(owner, asked);
+    aRunner();
+    const batch = await eventually(async () => {
+      const known = await records.get(owner.tenant, id);
+      return known && endOf(known.batch) && known.batch;
+    });
+    expect(batch).toMatchObject({ status: 'completed', errors: [], counts: { completed: 1, failed: 2 } });
+    expect(await linesIn(batch.files?.output ?? null)).toMatchObject([{ custom_id: 'a' }]);
+    expect(await linesIn(batch.files?.errors ?? null)).toMatchObject([
+      { custom_id: 'b', response: { body: { error: { code: 'unsupported_value', param: 'body.stream' } } } },
+      { custom_id: 'c', response: { body: { error: { code: 'line_too_long' } } } },
+    ]);
   });
 
   it('that nobody ran within its window expires as a whole', async () => {
