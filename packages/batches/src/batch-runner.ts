@@ -30,8 +30,11 @@ export interface BatchRunnerOptions {
   everyMs?: number;
 }
 
-/** How many batches run at a time. A tenant has as many as no other one wants. */
+/** How many batches run at a time. */
 const batchesAtOnce = 8;
+
+/** How many of them are of one tenant. Batches whose lines wait stay for a day, and those of other tenants begin beside them. */
+const tenantsAtOnce = batchesAtOnce / 2;
 
 const script = readFileSync(new URL('../src/hold-lease.lua', import.meta.url), 'utf8');
 
@@ -121,7 +124,9 @@ export class BatchRunner {
     if (this.#running.size >= batchesAtOnce) return undefined;
     const running = [...this.#running.values()];
     const countOf = ({ tenant }: BatchName) => running.filter(({ name }) => name.tenant === tenant).length;
-    return waiting.toSorted((one, other) => countOf(one) - countOf(other))[0];
+    return waiting
+      .filter((name) => countOf(name) < tenantsAtOnce)
+      .toSorted((one, other) => countOf(one) - countOf(other))[0];
   }
 
   #start(name: BatchName): void {

@@ -83,25 +83,25 @@ const server: LineServer = {
   },
 };
 
-function aBatch(inputs: readonly string[]): Promise<string> {
+function aBatch(inputs: readonly string[], by = owner): Promise<string> {
   const lines = inputs.map((input, at) =>
     JSON.stringify({ custom_id: `line-${at}`, method: 'POST', url: '/v1/responses', body: { input } }),
   );
-  return aBatchOf(`${lines.join('\n')}\n`);
+  return aBatchOf(`${lines.join('\n')}\n`, by);
 }
 
-async function aFileOf(input: string): Promise<string> {
-  const draft = await files.receive(owner.tenant, Readable.from(Buffer.from(input)));
-  return (await files.keep(owner.tenant, { name: 'in.jsonl', purpose: 'batch' }, draft)).id;
+async function aFileOf(input: string, tenant = owner.tenant): Promise<string> {
+  const draft = await files.receive(tenant, Readable.from(Buffer.from(input)));
+  return (await files.keep(tenant, { name: 'in.jsonl', purpose: 'batch' }, draft)).id;
 }
 
-async function aBatchOf(input: string): Promise<string> {
+async function aBatchOf(input: string, by = owner): Promise<string> {
   const asked = {
-    input_file_id: await aFileOf(input),
+    input_file_id: await aFileOf(input, by.tenant),
     endpoint: '/v1/responses',
     completion_window: '24h',
   } as const;
-  return (await batches.create(owner, asked)).id;
+  return (await batches.create(by, asked)).id;
 }
 
 type Told = Parameters<BatchRunnerOptions['onEnd']>[1] & { id: string };
@@ -287,5 +287,17 @@ describe('a batch', () => {
     aRunner();
     await eventually(async () => (await store.open()).length === 0);
     expect(await places()).toEqual([]);
+  });
+});
+
+describe('the process that runs batches', () => {
+  it('runs those of a tenant while another one has more than its places, all of which wait', async () => {
+    for (let count = 0; count < 10; count += 1) await aBatch(['wait']);
+    aRunner();
+    await eventually(() => waiting >= 4);
+    const other = { ...owner, tenant: 'team-b' };
+    const id = await aBatch(['one'], other);
+    await eventually(async () => (await batches.get(other.tenant, id)).status === 'completed');
+    expect(waiting).toBe(4);
   });
 });
