@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -291,6 +291,20 @@ describe('a batch', () => {
 });
 
 describe('the process that runs batches', () => {
+  it('takes away each hour what batches that ended long ago have left', async () => {
+    const leave = async (name: string) => {
+      const { path } = await files.openWork(name);
+      await utimes(path, 0, 0);
+    };
+    const areGone = () => eventually(async () => (await readdir(join(folder, 'batches'))).length === 0);
+    await leave('first');
+    aRunner();
+    await areGone();
+    await leave('second');
+    now += 3_600_000;
+    await areGone();
+  });
+
   it('runs those of a tenant while another one has more than its places, all of which wait', async () => {
     for (let count = 0; count < 10; count += 1) await aBatch(['wait']);
     aRunner();
