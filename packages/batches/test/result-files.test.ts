@@ -95,6 +95,29 @@ describe('the results of a batch', () => {
     expect(await readdir(folder)).toHaveLength(2);
   });
 
+  it('are not copied by halves when that fails, and are lost to no process that goes on', async () => {
+    const own = await folderWork(folder);
+    const first = await ResultFiles.open(own);
+    await first.add('output', anAnswer('a'));
+    await first.add('errors', expired('b'));
+    await first.close();
+    const before = await readdir(folder);
+    const full = { ...own, save: () => Promise.reject(new Error('full')) };
+    for (const _ of [1, 2]) await expect(ResultFiles.open(full)).rejects.toThrow('full');
+    expect(await readdir(folder)).toEqual(before);
+    // It has copied all, and taken one of the files before it away.
+    let drops = 0;
+    const away = {
+      ...own,
+      drop: (name: string) => ((drops += 1) > 1 ? Promise.reject(new Error('away')) : own.drop(name)),
+    };
+    await expect(ResultFiles.open(away)).rejects.toThrow('away');
+    const next = await ResultFiles.open(own);
+    expect([...next.done].toSorted()).toEqual(['a', 'b']);
+    await next.close();
+    expect(await readdir(folder)).toHaveLength(2);
+  });
+
   it('that could not be saved are told of once none is being saved any more', async () => {
     const [asked, rest] = [latch(), latch()];
     const told: string[] = [];
