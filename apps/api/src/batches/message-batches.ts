@@ -4,6 +4,7 @@ import {
   BatchRecords,
   type BatchStore,
   endOf,
+  keptMs,
   type KnownBatch,
   linesOf,
   readResult,
@@ -36,12 +37,24 @@ export class MessageBatches {
     const draft = await this.#files.receive(tenant, Readable.from([Buffer.from(lines.buffer)]));
     try {
       const file = await this.#files.keep(tenant, { name: 'messages.jsonl', purpose: 'batch' }, draft);
-      const total = countLines(Buffer.from(lines.buffer));
-      return present(
-        await this.#records.add(owner, { endpoint: '/v1/messages', inputFileId: file.id, total }),
-      );
+      return present(await this.#add(owner, file.id, countLines(Buffer.from(lines.buffer))));
     } finally {
       await this.#files.drop(draft);
+    }
+  }
+
+  async #add(owner: BatchOwner, inputFileId: string, total: number): Promise<Known> {
+    try {
+      return await this.#records.add(owner, {
+        endpoint: '/v1/messages',
+        inputFileId,
+        total,
+        // Nobody else takes them away once the batch is forgotten.
+        outputSeconds: keptMs / 1_000,
+      });
+    } catch (error) {
+      await this.#files.remove(owner.tenant, inputFileId).catch(() => undefined); // it expires otherwise
+      throw error;
     }
   }
 
