@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BatchStore } from '@sluice/batches';
-import { FileFolder, Files } from '@sluice/files';
+import { FileFolder, Files, newFileId } from '@sluice/files';
+import { createLogger } from '@sluice/runtime';
 import { testRedis, type TestRedis } from '@sluice/testing';
-import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MessageBatches } from '../src/batches/message-batches.ts';
 
@@ -22,7 +22,7 @@ beforeEach(async () => {
   redis = await testRedis();
   folder = await mkdtemp(join(tmpdir(), 'sluice-batches-'));
   const limits = { bytes: 1e6, tenantBytes: 1e6, tenantFiles: 2 };
-  const logger = pino({ level: 'silent' });
+  const logger = createLogger({ name: 'test', level: 'silent' });
   files = new Files({ store: new FileFolder(folder), limits, logger, now });
   store = new BatchStore({ connection: redis.client, keyPrefix: redis.prefix });
   batches = new MessageBatches({ store, files, now });
@@ -40,6 +40,18 @@ describe('a batch of messages', () => {
     expect(counts.processing).toBe(2);
     const [stored] = await store.list(owner.tenant);
     expect(stored?.value.outputSeconds).toBe(30 * 86_400);
+  });
+
+  it('says that its results are gone, and begins no answer, once they have expired', async () => {
+    const { id } = await batches.create(owner, lines());
+    await store.change({ tenant: owner.tenant, id: id.slice('msg'.length) }, (batch) => ({
+      ...batch,
+      status: 'completed',
+      counts: { total: 2, completed: 2, failed: 0 },
+      at: { completed: now() },
+      files: { output: newFileId() },
+    }));
+    await expect(batches.results(owner.tenant, id)).rejects.toMatchObject({ code: 'not_found', param: 'id' });
   });
 
   it('leaves no file behind when it is refused, or cannot be stored', async () => {

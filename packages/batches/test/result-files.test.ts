@@ -2,7 +2,7 @@ import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { folderWork } from '@sluice/files';
+import { folderWork, type Work } from '@sluice/files';
 import { latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { answered, expired, readResult, ResultFiles } from '../src/result-files.ts';
@@ -122,21 +122,23 @@ describe('the results of a batch', () => {
     const [asked, rest] = [latch(), latch()];
     const told: string[] = [];
     const own = await folderWork(folder);
-    let save = own.save;
-    const results = await ResultFiles.open({ ...own, save: (...which) => save(...which) });
-    save = async (name) => {
+    let isAway = false;
+    const save: Work['save'] = async (name, bytes) => {
+      if (!isAway) return own.save(name, bytes);
       if (name.startsWith('output')) throw new Error('away');
       asked.open();
       await rest.wait();
       told.push('saved');
     };
+    const results = await ResultFiles.open({ ...own, save });
+    isAway = true;
     const saving = results.sync().catch((error: Error) => told.push(error.message));
     await asked.wait();
     await setImmediate(); // time to tell of it too early
     rest.open();
     await saving;
     expect(told).toEqual(['saved', 'away']);
-    save = own.save;
+    isAway = false;
     await results.close();
   });
 

@@ -92,6 +92,15 @@ export class MessageBatches {
       throw new ServiceError('invalid_value', 'The batch has not ended, so it has no results yet.', {
         param: 'id',
       });
+    for (const file of [batch.files?.output, batch.files?.errors]) {
+      if (file === undefined) continue;
+      // An answer that has begun could only break off.
+      await this.#files.get(tenant, file).catch((error: unknown) => {
+        ignoreAbsent(error);
+        const message = `The results of the batch '${id.slice(0, 100)}' are gone.`;
+        throw new ServiceError('not_found', message, { param: 'id' });
+      });
+    }
     return Readable.from(this.#resultLines(tenant, batch));
   }
 
