@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { linesOf, longestLine, parseLine } from './batch-lines.ts';
+import { linesOf, longestLine, mostWithEmpty, parseLine, type RawLine } from './batch-lines.ts';
 
 async function read(pieces: readonly string[], most?: number) {
   const found: [number, string | undefined, boolean][] = [];
@@ -32,6 +32,20 @@ describe('the lines of a file', () => {
       [3, undefined, true],
       [4, '12', true],
     ]);
+  });
+
+  it('are no more than there may be with the empty ones, of which no end is looked for', async () => {
+    const feeds = Buffer.alloc(64 * 1024, '\n');
+    let chunks = 0;
+    const endless = Readable.from(
+      (function* () {
+        for (; chunks < 1_000; chunks += 1) yield feeds;
+      })(),
+    );
+    const found: RawLine[] = [];
+    for await (const line of linesOf(endless)) found.push(line);
+    expect(found).toEqual([{ number: mostWithEmpty + 1, text: undefined, isWhole: true }]);
+    expect(chunks).toBeLessThan(1_000);
   });
 });
 

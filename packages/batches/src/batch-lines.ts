@@ -4,6 +4,9 @@ import { type BatchError, isObject, type LineEndpoint } from '@sluice/contract';
 /** Most lines of a batch. */
 export const mostLines = 50_000;
 
+/** Most lines of a file, with the empty ones, which take time, too. */
+export const mostWithEmpty = 2 * mostLines;
+
 /** Most bytes of a line of the input. */
 export const longestLine = 16 * 1024 * 1024;
 
@@ -12,6 +15,8 @@ export interface RawLine {
   number: number;
   /** Undefined for one that is too long. */
   text: Buffer | undefined;
+  /** The first bytes of one that is too long. */
+  start?: Buffer | undefined;
   /** Whether a line feed is behind it, which the last one may lack. */
   isWhole: boolean;
 }
@@ -26,6 +31,9 @@ export interface BatchLine {
   isKept: boolean;
 }
 
+/** How much of a line that is too long is kept: `idOfWrong` needs no more. */
+const startBytes = 128;
+
 /** A line that was read, or what is wrong with it. */
 export type ParsedLine = { line: BatchLine } | { problem: BatchError };
 
@@ -36,30 +44,44 @@ export type ReadLine = (
   endpoint: LineEndpoint,
 ) => ParsedLine | Promise<ParsedLine>;
 
-/** The lines of a file, one after the other, whatever the pieces in which it is read. Empty ones count and are left out. */
+/**
+ * The lines of a file, one after the other, whatever the pieces in which it is read. Empty ones count and are left out. The first one behind
+ * `mostWithEmpty` ends them, and is there even if it is empty.
+ */
 export async function* linesOf(content: Readable, most: number = longestLine): AsyncGenerator<RawLine> {
   let number = 0;
   let pieces: Buffer[] = [];
   let bytes = 0;
+  let start: Buffer | undefined;
   const line = (isWhole: boolean): RawLine | undefined => {
     number += 1;
-    const text = bytes > most ? undefined : Buffer.concat(pieces);
-    [pieces, bytes] = [[], 0];
-    return text && isBlank(text) ? undefined : { number, text, isWhole };
+    if (number > mostWithEmpty) return { number, text: undefined, isWhole };
+    if (bytes === 0) return undefined;
+    const found =
+      bytes > most
+        ? { number, text: undefined, start, isWhole }
+        : { number, text: Buffer.concat(pieces), isWhole };
+    [pieces, bytes, start] = [[], 0, undefined];
+    return found.text && isBlank(found.text) ? undefined : found;
   };
   const take = (piece: Buffer) => {
     bytes += piece.length;
+    if (bytes <= most) {
+      pieces.push(piece);
+      return;
+    }
     // The rest of one that is too long is read past.
-    if (bytes > most) pieces = [];
-    else pieces.push(piece);
+    start ??= Buffer.concat([...pieces, piece], Math.min(bytes, startBytes));
+    pieces = [];
   };
   for await (const chunk of content as AsyncIterable<Buffer>) {
     let from = 0;
     for (let end = chunk.indexOf(0x0a); end >= 0; end = chunk.indexOf(0x0a, from)) {
-      take(chunk.subarray(from, end));
+      if (end > from) take(chunk.subarray(from, end));
       from = end + 1;
       const found = line(true);
       if (found) yield found;
+      if (number > mostWithEmpty) return;
     }
     if (from < chunk.length) take(Buffer.from(chunk.subarray(from)));
   }
@@ -71,7 +93,21 @@ export async function* linesOf(content: Readable, most: number = longestLine): A
 
 /** Whether it has nothing but spaces. */
 function isBlank(text: Buffer): boolean {
-  return text.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
+  for (let at = 0; at < text.length; at += 1) {
+    const byte = text[at];
+    if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return false;
+  }
+  return true;
+}
+
+/**
+ * The id of a line that may be wrong alone, while the others run: of a request of a batch of messages, whose lines this service has printed.
+ * Undefined for a line of a file, which fails its batch.
+ */
+export function idOfWrong({ text, start = text }: RawLine, endpoint: LineEndpoint): string | undefined {
+  if (endpoint !== '/v1/messages') return undefined;
+  const printed = start?.subarray(0, startBytes).toString('latin1') ?? '';
+  return /^\{"custom_id":"([\w-]+)"/.exec(printed)?.[1];
 }
 
 /** Most characters of a `custom_id`. */

@@ -22,7 +22,7 @@ export interface BatchRecordsOptions<Endpoint extends LineEndpoint> {
 const windowMs = 24 * 3_600_000;
 
 /** How long a batch that has ended is shown, in milliseconds. */
-const keptMs = 30 * 24 * 3_600_000;
+export const keptMs = 30 * 24 * 3_600_000;
 
 /** The batches that tenants make in one protocol. Those of another tenant do not exist. */
 export class BatchRecords<Endpoint extends LineEndpoint> {

@@ -1,7 +1,7 @@
 import { type BatchError, ServiceError } from '@sluice/contract';
 import { type Files, newFileId } from '@sluice/files';
 import { pause } from '@sluice/runtime';
-import { linesOf, type ReadLine } from './batch-lines.ts';
+import { idOfWrong, linesOf, type ReadLine } from './batch-lines.ts';
 import type { BatchName, BatchStore } from './batch-store.ts';
 import { checkInput } from './check-input.ts';
 import { inputOf, LineRun } from './line-run.ts';
@@ -206,8 +206,8 @@ export class BatchRun {
     if (!content) return;
     for await (const raw of linesOf(content)) {
       const parsed = await readLine(name.tenant, raw, batch.endpoint);
-      if ('problem' in parsed || results.done.has(parsed.line.customId)) continue;
-      await results.add('errors', expired(parsed.line.customId));
+      const id = 'problem' in parsed ? idOfWrong(raw, batch.endpoint) : parsed.line.customId;
+      if (id !== undefined && !results.done.has(id)) await results.add('errors', expired(id));
     }
     await results.sync();
   }

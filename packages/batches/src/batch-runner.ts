@@ -30,8 +30,14 @@ export interface BatchRunnerOptions {
   everyMs?: number;
 }
 
-/** How many batches run at a time. A tenant has as many as no other one wants. */
+/** How many batches run at a time. */
 const batchesAtOnce = 8;
+
+/** How many of them are of one tenant. Batches whose lines wait stay for a day, and those of other tenants begin beside them. */
+const tenantsAtOnce = batchesAtOnce / 2;
+
+/** How often work is swept away that was left behind, in milliseconds. */
+const sweepEveryMs = 3_600_000;
 
 const script = readFileSync(new URL('../src/hold-lease.lua', import.meta.url), 'utf8');
 
@@ -44,7 +50,8 @@ export class BatchRunner {
   /** Aborted when the lease is lost: replaced when there is a new one. */
   #leaving = new AbortController();
   #heldUntil = 0;
-  #hasSwept = false;
+  /** When it is swept next, by the clock; never while it is. */
+  #sweepAt = 0;
   #loop: Promise<void> | undefined;
 
   constructor(options: BatchRunnerOptions) {
@@ -104,16 +111,22 @@ export class BatchRunner {
       waiting.splice(waiting.indexOf(next), 1);
       this.#start(next);
     }
-    if (!this.#hasSwept) {
-      this.#hasSwept = true;
-      const ids = new Set(open.map(({ id }) => id));
-      // Batches have left it that ended when a process died. It may take long, and the lease does not wait for it.
-      void this.#options.files
-        .sweepWork((id) => ids.has(id))
-        .catch((error: unknown) =>
-          this.#options.logger.warn({ err: loggedError(error) }, 'batches not swept'),
-        );
+    // It may take long, and the lease does not wait for it.
+    void this.#sweepWhenDue(new Set(open.map(({ id }) => id)));
+  }
+
+  /** Takes work away that ended batches have left: of a process that died, or that could not be taken away. */
+  async #sweepWhenDue(ids: ReadonlySet<string>): Promise<void> {
+    const { files, logger, now = Date.now } = this.#options;
+    const since = now();
+    if (since < this.#sweepAt) return;
+    this.#sweepAt = Infinity;
+    try {
+      await files.sweepWork((id) => ids.has(id));
+    } catch (error) {
+      logger.warn({ err: loggedError(error) }, 'batches not swept');
     }
+    this.#sweepAt = since + sweepEveryMs;
   }
 
   /** The one of the tenant who has the fewest running, if there is room. */
@@ -121,7 +134,9 @@ export class BatchRunner {
     if (this.#running.size >= batchesAtOnce) return undefined;
     const running = [...this.#running.values()];
     const countOf = ({ tenant }: BatchName) => running.filter(({ name }) => name.tenant === tenant).length;
-    return waiting.toSorted((one, other) => countOf(one) - countOf(other))[0];
+    return waiting
+      .filter((name) => countOf(name) < tenantsAtOnce)
+      .toSorted((one, other) => countOf(one) - countOf(other))[0];
   }
 
   #start(name: BatchName): void {

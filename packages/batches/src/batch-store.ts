@@ -44,8 +44,11 @@ export class BatchStore {
   /** Adds a batch, to be run. Returns false, having stored nothing that counts, when the tenant has as many as it may. */
   async add({ tenant, id }: BatchName, batch: StoredBatch): Promise<boolean> {
     // First among those that are open: one that is stored and not among them would never run.
-    await this.#options.connection.sadd(this.#openKey, nameText({ tenant, id }));
-    return this.#entries.add(tenant, id, batch);
+    await this.#open({ tenant, id });
+    const isAdded = await this.#entries.add(tenant, id, batch);
+    // A process that looked at it before it was stored has taken it from them.
+    if (isAdded) await this.#open({ tenant, id });
+    return isAdded;
   }
 
   /** Changes a batch by a rule; see `TenantEntries.change`. One that ends by that is open until `close`. */
@@ -54,7 +57,7 @@ export class BatchStore {
     rule: (batch: StoredBatch) => StoredBatch | undefined,
   ): Promise<StoredBatch | undefined> {
     const changed = await this.#entries.change(tenant, id, rule);
-    if (!changed) await this.close({ tenant, id });
+    if (!changed) await this.#closeAbsent({ tenant, id });
     return changed;
   }
 
@@ -66,6 +69,16 @@ export class BatchStore {
 
   async close(name: BatchName): Promise<void> {
     await this.#options.connection.srem(this.#openKey, nameText(name));
+  }
+
+  /** Takes a name away that is none of a batch. One that is being added stays: it is stored by the second look, or opened again behind it. */
+  async #closeAbsent(name: BatchName): Promise<void> {
+    await this.close(name);
+    if (await this.get(name)) await this.#open(name);
+  }
+
+  async #open(name: BatchName): Promise<void> {
+    await this.#options.connection.sadd(this.#openKey, nameText(name));
   }
 
   get #openKey(): string {

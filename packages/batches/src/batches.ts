@@ -32,7 +32,7 @@ export class Batches {
     this.#records = new BatchRecords({ store, endpoints: batchEndpoints, now });
   }
 
-  /** @throws {ServiceError} when there is no such file, or the tenant has too many batches. */
+  /** @throws {ServiceError} when there is no such file, or the tenant has too many batches or files. */
   async create(
     owner: BatchOwner,
     {
@@ -51,6 +51,8 @@ export class Batches {
       const message = `The purpose of the file is ${file.purpose}, and must be batch.`;
       throw new ServiceError('invalid_value', message, { param: 'input_file_id' });
     }
+    // Its results are files, too. Those of a batch that runs are kept whatever there is by then.
+    await this.#files.checkRoom(owner.tenant);
     const known = await this.#records.add(owner, {
       endpoint,
       inputFileId,

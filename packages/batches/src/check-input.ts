@@ -1,6 +1,14 @@
 import type { BatchError } from '@sluice/contract';
 import type { Files } from '@sluice/files';
-import { type BatchLine, linesOf, mostLines, type ReadLine } from './batch-lines.ts';
+import {
+  type BatchLine,
+  idOfWrong,
+  linesOf,
+  mostLines,
+  mostWithEmpty,
+  type RawLine,
+  type ReadLine,
+} from './batch-lines.ts';
 import type { BatchOwner, LineServer } from './line-server.ts';
 import type { StoredBatch } from './stored-batch.ts';
 
@@ -30,12 +38,14 @@ export async function checkInput(
   for await (const raw of linesOf(content)) {
     signal.throwIfAborted();
     total += 1;
-    if (total > mostLines) {
-      const message = `The file has more than ${mostLines} lines.`;
+    if (total > mostLines || raw.number > mostWithEmpty) {
+      content.destroy();
+      const most = total > mostLines ? `${mostLines} lines` : `${mostWithEmpty} lines with the empty ones`;
+      const message = `The file has more than ${most}.`;
       return { total, errors: [{ code: 'too_many_lines', line: raw.number, message, param: null }] };
     }
     const parsed = await readLine(owner.tenant, raw, endpoint);
-    const error = 'problem' in parsed ? parsed.problem : await problemOf(parsed.line);
+    const error = 'problem' in parsed ? failing(raw, parsed.problem) : await problemOf(parsed.line);
     if (error) errors.push(error);
     if (errors.length === mostErrors) break;
   }
@@ -43,6 +53,10 @@ export async function checkInput(
   if (total === 0)
     errors.push({ code: 'empty_file', line: null, message: 'The file has no lines.', param: null });
   return { total, errors };
+
+  function failing(raw: RawLine, problem: BatchError): BatchError | undefined {
+    return idOfWrong(raw, endpoint) === undefined ? problem : undefined;
+  }
 
   async function problemOf({ number, customId, body }: BatchLine): Promise<BatchError | undefined> {
     const first = seen.get(customId);

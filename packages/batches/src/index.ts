@@ -1,7 +1,7 @@
 export { BatchRunner, type BatchRunnerOptions } from './batch-runner.ts';
 export { linesOf, type ParsedLine, parseLine, type RawLine, type ReadLine } from './batch-lines.ts';
 export { BatchStore, type BatchStoreOptions } from './batch-store.ts';
-export { BatchRecords, type BatchRecordsOptions } from './batch-records.ts';
+export { BatchRecords, type BatchRecordsOptions, keptMs } from './batch-records.ts';
 export { Batches, type BatchesOptions, batchNotFound } from './batches.ts';
 export {
   type BatchOwner,

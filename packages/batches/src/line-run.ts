@@ -1,7 +1,7 @@
 import { addAbortSignal, type Readable } from 'node:stream';
-import { ServiceError } from '@sluice/contract';
+import { type BatchError, ServiceError } from '@sluice/contract';
 import type { Files } from '@sluice/files';
-import { type BatchLine, linesOf, type ReadLine } from './batch-lines.ts';
+import { type BatchLine, idOfWrong, linesOf, type RawLine, type ReadLine } from './batch-lines.ts';
 import type { BatchName } from './batch-store.ts';
 import { type LineAnswer, LineLeft, type LineServer } from './line-server.ts';
 import { answered, type ResultFiles } from './result-files.ts';
@@ -79,8 +79,11 @@ export class LineRun {
     let bytes = 0;
     for await (const raw of linesOf(content)) {
       const parsed = await readLine(name.tenant, raw, batch.endpoint);
-      // A wrong line was found before anything ran.
-      if ('problem' in parsed || results.done.has(parsed.line.customId)) continue;
+      if ('problem' in parsed) {
+        await this.#refuse(raw, parsed.problem);
+        continue;
+      }
+      if (results.done.has(parsed.line.customId)) continue;
       const length = parsed.line.body.length;
       const isFull = () => running.size >= linesAtOnce || (running.size > 0 && bytes + length > bytesAtOnce);
       while (isFull()) await Promise.race(running);
@@ -94,6 +97,14 @@ export class LineRun {
         });
       running.add(one);
     }
+  }
+
+  /** A wrong line has failed its batch before anything ran, unless it is wrong alone. */
+  async #refuse(raw: RawLine, problem: BatchError): Promise<void> {
+    const { batch, results, server } = this.#options;
+    const customId = idOfWrong(raw, batch.endpoint);
+    if (customId === undefined) return;
+    await results.add('errors', answered(customId, server.refuse(batch.endpoint, problem)));
   }
 
   async #runLine({ number, customId, body, isKept }: BatchLine, gone: AbortSignal): Promise<void> {

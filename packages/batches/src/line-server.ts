@@ -1,4 +1,4 @@
-import type { LineEndpoint, ErrorBody } from '@sluice/contract';
+import type { BatchError, ErrorBody, LineEndpoint } from '@sluice/contract';
 import type { BatchTokens } from './stored-batch.ts';
 
 /** On whose behalf the lines of a batch run. */
@@ -46,6 +46,8 @@ export interface LineServer {
     owner: BatchOwner,
     request: Pick<LineRequest, 'endpoint' | 'body'>,
   ) => Promise<ErrorBody | undefined>;
+  /** The answer to a line that `parseLine` finds wrong, where that does not fail its batch. */
+  refuse: (endpoint: LineEndpoint, problem: BatchError) => LineAnswer;
   /**
    * Runs a line to its end, also one that a process before has begun with. Waits as long as there is no room for it, or the store is away.
    *

@@ -124,23 +124,31 @@ export class ResultFiles {
   /** Goes on with the work on a batch. */
   static async open(work: Work): Promise<ResultFiles> {
     const before = await readdir(work.path);
-    const make = async (kind: ResultKind) => {
-      const name = `${kind}.${randomUUID()}.jsonl`;
-      const path = join(work.path, name);
-      return { name, path, handle: await open(path, 'wx', 0o600), bytes: 0 };
-    };
-    const files = new ResultFiles(work, { output: await make('output'), errors: await make('errors') });
+    const output = await newFile(work, 'output');
+    const errors = await newFile(work, 'errors').catch(async (error: unknown) => {
+      await discard(work, output);
+      throw error;
+    });
+    const files = new ResultFiles(work, { output, errors });
     try {
-      await files.#takeOver(before);
+      await files.#copy(before);
     } catch (error) {
-      await Promise.all(kinds.map((kind) => files.#files[kind].handle.close()));
+      await discard(work, output);
+      await discard(work, errors);
+      throw error;
+    }
+    try {
+      for (const name of before) await work.drop(name);
+    } catch (error) {
+      // What was copied stays: some of it may stand nowhere else by now.
+      await Promise.all([output.handle.close(), errors.handle.close()]);
       throw error;
     }
     return files;
   }
 
-  /** Copies the whole lines of those before, saves them, and takes theirs away. */
-  async #takeOver(before: readonly string[]): Promise<void> {
+  /** Copies the whole lines of those before, and saves them. */
+  async #copy(before: readonly string[]): Promise<void> {
     const work = this.#work;
     // All of them: a process may have died while it copied, or while it took away what it had copied.
     for (const name of before) {
@@ -153,7 +161,6 @@ export class ResultFiles {
       }
     }
     await this.sync();
-    for (const name of before) await work.drop(name);
   }
 
   /** Adds a result, once the results before it were added. It may still be lost with the machine before `sync`. */
@@ -184,7 +191,11 @@ export class ResultFiles {
 
   async #save(): Promise<void> {
     await this.#writing;
-    await Promise.all(kinds.map((kind) => this.#work.save(this.#files[kind].name, this.#files[kind].bytes)));
+    // Both of them: whoever is told that one failed takes the folder away that the other is read from.
+    const saves = await Promise.allSettled(
+      kinds.map((kind) => this.#work.save(this.#files[kind].name, this.#files[kind].bytes)),
+    );
+    for (const save of saves) if (save.status === 'rejected') throw save.reason;
   }
 
   /** Adds no more. Says where the files are. May be called twice. */
@@ -209,6 +220,18 @@ export class ResultFiles {
     if (isExpired) counts.expired += 1;
     for (const name of Object.keys(noTokens) as (keyof BatchTokens)[]) counts.tokens[name] += taken[name];
   }
+}
+
+async function newFile(work: Work, kind: ResultKind): Promise<ResultFile> {
+  const name = `${kind}.${randomUUID()}.jsonl`;
+  const path = join(work.path, name);
+  return { name, path, handle: await open(path, 'wx', 0o600), bytes: 0 };
+}
+
+/** Takes a half copy away: on a disk that is full each try would leave one more, and there would be no end of it. */
+async function discard(work: Work, { name, handle }: ResultFile): Promise<void> {
+  await handle.close();
+  await work.drop(name).catch(() => undefined); // told is why it is half
 }
 
 /** Undefined for a line that was written in part. */

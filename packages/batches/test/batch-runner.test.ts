@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -9,14 +9,17 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   Batches,
+  BatchRecords,
   BatchRunner,
   type BatchRunnerOptions,
   BatchStore,
+  endOf,
   type LineAnswer,
   LineLeft,
   type LineServer,
   parseLine,
 } from '../src/index.ts';
+import { longestLine } from '../src/batch-lines.ts';
 
 const owner = { tenant: 'team-a', key: 'a1b2c3d4e5f60718' };
 const day = 24 * 3_600_000;
@@ -27,7 +30,7 @@ let folder: string;
 let now: number;
 let files: Files;
 let store: BatchStore;
-/** Lines that have begun and wait for the end of their batch. */
+/** Lines that wait for the end of their batch. */
 let waiting: number;
 let batches: Batches;
 const stops: (() => Promise<void>)[] = [];
@@ -51,13 +54,22 @@ afterEach(async () => {
 /** Answers a line at once, unless its input says `wait`: such a one runs until its batch ends before it. */
 const server: LineServer = {
   check: () => Promise.resolve(undefined),
+  refuse: (_endpoint, { code, param }) => ({
+    status: 400,
+    requestId: 'req_refused',
+    body: JSON.stringify({ error: { code, param } }),
+    tokens: undefined,
+    isCancelled: false,
+    forget: undefined,
+  }),
   async run(_owner, { body }, { ending, leaving }): Promise<LineAnswer> {
     const { input } = JSON.parse(Buffer.from(body).toString()) as { input: string };
     if (input === 'wait') {
       waiting += 1;
       const over = latch();
       for (const signal of [ending, leaving]) signal.addEventListener('abort', () => over.open());
-      if (!ending.aborted && !leaving.aborted) await over.wait();
+      if (ending.aborted || leaving.aborted) over.open();
+      await over.wait().finally(() => (waiting -= 1));
       throw new LineLeft();
     }
     const isRight = input !== 'wrong';
@@ -72,14 +84,25 @@ const server: LineServer = {
   },
 };
 
-async function aBatch(inputs: readonly string[]): Promise<string> {
+function aBatch(inputs: readonly string[], by = owner): Promise<string> {
   const lines = inputs.map((input, at) =>
     JSON.stringify({ custom_id: `line-${at}`, method: 'POST', url: '/v1/responses', body: { input } }),
   );
-  const draft = await files.receive(owner.tenant, Readable.from(Buffer.from(`${lines.join('\n')}\n`)));
-  const file = await files.keep(owner.tenant, { name: 'in.jsonl', purpose: 'batch' }, draft);
-  const asked = { input_file_id: file.id, endpoint: '/v1/responses', completion_window: '24h' } as const;
-  return (await batches.create(owner, asked)).id;
+  return aBatchOf(`${lines.join('\n')}\n`, by);
+}
+
+async function aFileOf(input: string, tenant = owner.tenant): Promise<string> {
+  const draft = await files.receive(tenant, Readable.from(Buffer.from(input)));
+  return (await files.keep(tenant, { name: 'in.jsonl', purpose: 'batch' }, draft)).id;
+}
+
+async function aBatchOf(input: string, by = owner): Promise<string> {
+  const asked = {
+    input_file_id: await aFileOf(input, by.tenant),
+    endpoint: '/v1/responses',
+    completion_window: '24h',
+  } as const;
+  return (await batches.create(by, asked)).id;
 }
 
 type Told = Parameters<BatchRunnerOptions['onEnd']>[1] & { id: string };
@@ -148,6 +171,39 @@ describe('a batch', () => {
     ]);
     await eventually(() => told.length > 0);
     expect(told).toEqual([{ id, status: 'expired', at: now }]);
+  });
+
+  it('of too many lines fails, with the empty ones', async () => {
+    const id = await aBatchOf('\n'.repeat(200_000));
+    aRunner();
+    expect(await ended(id)).toMatchObject({
+      status: 'failed',
+      errors: {
+        data: [{ code: 'too_many_lines', line: 100_001, message: expect.stringContaining('100000') }],
+      },
+    });
+  });
+
+  it('of messages runs beside those that are wrong, and each of these has its own error', async () => {
+    const lineOf = (custom_id: string, body: object) =>
+      `${JSON.stringify({ custom_id, method: 'POST', url: '/v1/messages', body })}\n`;
+    const long = { input: 'x'.repeat(longestLine) };
+    const input =
+      lineOf('a', { input: 'one' }) + lineOf('b', { input: 'two', stream: true }) + lineOf('c', long);
+    const records = new BatchRecords({ store, endpoints: ['/v1/messages'], now: () => now });
+    const asked = { endpoint: '/v1/messages' as const, inputFileId: await aFileOf(input), total: 3 };
+    const { id } = await records.add(owner, asked);
+    aRunner();
+    const batch = await eventually(async () => {
+      const known = await records.get(owner.tenant, id);
+      return known && endOf(known.batch) && known.batch;
+    });
+    expect(batch).toMatchObject({ status: 'completed', errors: [], counts: { completed: 1, failed: 2 } });
+    expect(await linesIn(batch.files?.output ?? null)).toMatchObject([{ custom_id: 'a' }]);
+    expect(await linesIn(batch.files?.errors ?? null)).toMatchObject([
+      { custom_id: 'b', response: { body: { error: { code: 'unsupported_value', param: 'body.stream' } } } },
+      { custom_id: 'c', response: { body: { error: { code: 'line_too_long' } } } },
+    ]);
   });
 
   it('that nobody ran within its window expires as a whole', async () => {
@@ -232,5 +288,32 @@ describe('a batch', () => {
     aRunner();
     await eventually(async () => (await store.open()).length === 0);
     expect(await places()).toEqual([]);
+  });
+});
+
+describe('the process that runs batches', () => {
+  it('takes away each hour what batches that ended long ago have left', async () => {
+    const leave = async (name: string) => {
+      const { path } = await files.openWork(name);
+      await utimes(path, 0, 0);
+    };
+    const areGone = () => eventually(async () => (await readdir(join(folder, 'batches'))).length === 0);
+    await leave('first');
+    aRunner();
+    await areGone();
+    await leave('second');
+    now += 3_600_000;
+    await areGone();
+  });
+
+  it('runs those of a tenant while another one has more than its places, all of which wait', async () => {
+    for (let count = 0; count < 10; count += 1) await aBatch(['wait']);
+    aRunner();
+    await eventually(() => waiting >= 4);
+    const other = { ...owner, tenant: 'team-b' };
+    const id = await aBatch(['one'], other);
+    await eventually(async () => (await batches.get(other.tenant, id)).status === 'completed');
+    // None at all for a moment, where the lease was late.
+    expect(waiting).toBeLessThanOrEqual(4);
   });
 });

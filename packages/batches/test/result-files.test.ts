@@ -1,7 +1,9 @@
 import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { folderWork } from '@sluice/files';
+import { setImmediate } from 'node:timers/promises';
+import { folderWork, type Work } from '@sluice/files';
+import { latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { answered, expired, readResult, ResultFiles } from '../src/result-files.ts';
 
@@ -91,6 +93,53 @@ describe('the results of a batch', () => {
     expect(next.counts).toMatchObject({ completed: 3, failed: 0 });
     await next.close();
     expect(await readdir(folder)).toHaveLength(2);
+  });
+
+  it('are not copied by halves when that fails, and are lost to no process that goes on', async () => {
+    const own = await folderWork(folder);
+    const first = await ResultFiles.open(own);
+    await first.add('output', anAnswer('a'));
+    await first.add('errors', expired('b'));
+    await first.close();
+    const before = await readdir(folder);
+    const full = { ...own, save: () => Promise.reject(new Error('full')) };
+    for (const _ of [1, 2]) await expect(ResultFiles.open(full)).rejects.toThrow('full');
+    expect(await readdir(folder)).toEqual(before);
+    // It has copied all, and taken one of the files before it away.
+    let drops = 0;
+    const away = {
+      ...own,
+      drop: (name: string) => ((drops += 1) > 1 ? Promise.reject(new Error('away')) : own.drop(name)),
+    };
+    await expect(ResultFiles.open(away)).rejects.toThrow('away');
+    const next = await ResultFiles.open(own);
+    expect([...next.done].toSorted()).toEqual(['a', 'b']);
+    await next.close();
+    expect(await readdir(folder)).toHaveLength(2);
+  });
+
+  it('that could not be saved are told of once none is being saved any more', async () => {
+    const [asked, rest] = [latch(), latch()];
+    const told: string[] = [];
+    const own = await folderWork(folder);
+    let isAway = false;
+    const save: Work['save'] = async (name, bytes) => {
+      if (!isAway) return own.save(name, bytes);
+      if (name.startsWith('output')) throw new Error('away');
+      asked.open();
+      await rest.wait();
+      told.push('saved');
+    };
+    const results = await ResultFiles.open({ ...own, save });
+    isAway = true;
+    const saving = results.sync().catch((error: Error) => told.push(error.message));
+    await asked.wait();
+    await setImmediate(); // time to tell of it too early
+    rest.open();
+    await saving;
+    expect(told).toEqual(['saved', 'away']);
+    isAway = false;
+    await results.close();
   });
 
   it('has the answer to a line once', async () => {

@@ -47,11 +47,11 @@ export class FileFolder implements FileStore {
     const folder = this.#folderOf(tenant);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const content = join(folder, file.id);
-    await linkOrCopy(draft.path, content);
+    await this.#linkOrCopy(draft.path, content);
     const description = await this.#drafts.place();
     await writeFile(description, JSON.stringify({ ...file, tenant }), { mode: 0o600, flush: true });
     await rename(description, `${content}.json`);
-    await syncFolder(folder);
+    await sync(folder);
   }
 
   async find(tenant: string, id: string): Promise<StoredFile | undefined> {
@@ -115,6 +115,31 @@ export class FileFolder implements FileStore {
     await sweepFolder(join(this.#path, workFolder), now, isOpen);
   }
 
+  async #linkOrCopy(from: string, to: string): Promise<void> {
+    try {
+      await link(from, to);
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === 'EEXIST') return;
+      if (code === 'ENOENT') throw error;
+      // A file system without links.
+      if (!(await access(to).then(yes, no))) await this.#copy(from, to);
+    }
+  }
+
+  /** Copies a file elsewhere first: what stands at its place is taken for whole by everybody, also behind a process that died. */
+  async #copy(from: string, to: string): Promise<void> {
+    const copy = await this.#drafts.place();
+    try {
+      await copyFile(from, copy, constants.COPYFILE_EXCL);
+      await sync(copy, 'r+');
+      await rename(copy, to);
+    } catch (error) {
+      await rm(copy, { force: true });
+      throw error;
+    }
+  }
+
   #contentOf(tenant: string, id: string): string {
     if (!isFileId(id)) throw new TypeError('Not the id of a file');
     return join(this.#folderOf(tenant), id);
@@ -142,25 +167,11 @@ async function removeExpired(folder: string, entry: string, now: number): Promis
   await rm(join(folder, id), { force: true });
 }
 
-async function linkOrCopy(from: string, to: string): Promise<void> {
-  try {
-    await link(from, to);
-  } catch (error) {
-    const code = codeOf(error);
-    if (code === 'EEXIST') return;
-    if (code === 'ENOENT') throw error;
-    // A file system without links.
-    await copyFile(from, to, constants.COPYFILE_EXCL).catch((copying: unknown) => {
-      if (codeOf(copying) !== 'EEXIST') throw copying;
-    });
-  }
-}
-
 const yes = () => true;
 const no = () => false;
 
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder);
+async function sync(path: string, flags = 'r'): Promise<void> {
+  const handle = await open(path, flags);
   try {
     await handle.sync();
   } finally {

@@ -85,6 +85,11 @@ export class Files {
     return this.#store.write(content, bounded(room));
   }
 
+  /** @throws {ServiceError} when the tenant has as much as it may. */
+  async checkRoom(tenant: string): Promise<void> {
+    await this.#roomOf(tenant);
+  }
+
   /** Takes a draft away that is no file. */
   async drop({ path }: Draft): Promise<void> {
     await rm(path, { force: true });

@@ -1,8 +1,10 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import fileSystem, { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { FileFolder } from '../src/index.ts';
 import type { StoredFile } from '../src/stored-file.ts';
 
@@ -45,6 +47,31 @@ describe('a folder of files', () => {
     expect(await folder.list('t')).toEqual([file]);
     await rm(draft.path);
     await expect(folder.keep('t', aFile(idOf('b')), draft)).rejects.toThrow('ENOENT');
+  });
+
+  it('keeps a draft as a whole or not at all where there are no links', async () => {
+    const none = Object.assign(new Error('no links'), { code: 'EPERM' });
+    const spies = [
+      vi.spyOn(fileSystem, 'link').mockRejectedValue(none),
+      vi.spyOn(fileSystem, 'copyFile').mockImplementationOnce(async (_from, to) => {
+        await writeFile(String(to), 'ha');
+        throw new Error('killed');
+      }),
+    ];
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      for (const spy of spies) spy.mockRestore();
+      syncBuiltinESMExports();
+    });
+    const draft = await folder.write(Readable.from(['half']), (source) => source);
+    const file = aFile(idOf('a'));
+    await expect(folder.keep('t', file, draft)).rejects.toThrow('killed');
+    await folder.keep('t', file, draft);
+    expect(await text(folder.read('t', file))).toBe('half');
+    await writeFile(draft.path, 'other');
+    await folder.keep('t', file, draft);
+    expect(await text(folder.read('t', file))).toBe('half');
+    expect(await entries()).toHaveLength(3);
   });
 
   it('loses content that a process left without its description', async () => {

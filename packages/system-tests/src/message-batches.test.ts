@@ -86,18 +86,19 @@ describe('batches of messages', () => {
     const batch = await started([
       requestOf('right', 'Hi [[sluice: tokens=5]]'),
       requestOf('wrong', 'Hi', { temperature: 9 }),
+      requestOf('streamed', 'Hi', { stream: true }),
       requestOf('unknown', 'Hi', { model: 'none' }),
       requestOf('failing', 'Hi [[sluice: fail=server_error]]'),
     ]);
     expect(batch).toMatchObject({
       id: expect.stringMatching(/^msgbatch_/),
       processing_status: 'in_progress',
-      request_counts: { processing: 4, succeeded: 0 },
+      request_counts: { processing: 5, succeeded: 0 },
       results_url: null,
     });
     const over = await ended(batch);
     expect(over).toMatchObject({
-      request_counts: { processing: 0, succeeded: 1, errored: 3, canceled: 0, expired: 0 },
+      request_counts: { processing: 0, succeeded: 1, errored: 4, canceled: 0, expired: 0 },
       results_url: `/v1/messages/batches/${batch.id}/results`,
     });
     expect(await resultsOf(over)).toMatchObject({
@@ -108,6 +109,10 @@ describe('batches of messages', () => {
       wrong: {
         type: 'errored',
         error: { type: 'error', error: { type: 'invalid_request_error', details: { param: 'temperature' } } },
+      },
+      streamed: {
+        type: 'errored',
+        error: { type: 'error', error: { type: 'invalid_request_error', details: { param: 'stream' } } },
       },
       unknown: { type: 'errored', error: { error: { details: { error_code: 'model_not_found' } } } },
       failing: { type: 'errored', error: { error: { type: 'api_error' } } },

@@ -7,7 +7,13 @@ import {
   type LineServer,
 } from '@sluice/batches';
 import type { KeySettings } from '@sluice/config';
-import { type ErrorBody, newRequestId, ServiceError } from '@sluice/contract';
+import {
+  type BatchError,
+  type ErrorBody,
+  type LineEndpoint,
+  newRequestId,
+  ServiceError,
+} from '@sluice/contract';
 import { type Logger, loggedError, pause, randomBytes } from '@sluice/runtime';
 import type { LiveSettings } from '@sluice/tenants';
 import type { BodyBudget } from '../bodies/body-budget.ts';
@@ -19,7 +25,7 @@ import type { Answer } from '../responses/answer.ts';
 import { type Caller, CallerPresence } from '../responses/caller.ts';
 import { PendingRequest } from '../responses/pending-request.ts';
 import type { Responses } from '../responses/responses.ts';
-import { answerOfLine, formOf, refusedLine } from './line-answer.ts';
+import { answerOfLine, formOf, refusedLine, wrongLine } from './line-answer.ts';
 import type { Slack } from './slack.ts';
 
 export interface ApiLineServerOptions {
@@ -62,6 +68,10 @@ export class ApiLineServer implements LineServer {
       // Nobody can tell now; it is said when the line runs.
       return undefined;
     }
+  }
+
+  refuse(endpoint: LineEndpoint, problem: BatchError): LineAnswer {
+    return wrongLine(problem, { endpoint, requestId: newRequestId(randomBytes) });
   }
 
   async run(owner: BatchOwner, request: LineRequest, { leaving, ending }: LineRun): Promise<LineAnswer> {

@@ -1,5 +1,11 @@
 import type { BatchTokens, LineAnswer } from '@sluice/batches';
-import { type LineEndpoint, type Response, ServiceError } from '@sluice/contract';
+import {
+  type BatchError,
+  type ErrorCode,
+  type LineEndpoint,
+  type Response,
+  ServiceError,
+} from '@sluice/contract';
 import {
   asChatError,
   chatCompletionOf,
@@ -46,6 +52,21 @@ export function refusedLine(
     forget: undefined,
   };
 }
+
+/** The answer to a line that cannot be read as a request, in the words of its endpoint. */
+export function wrongLine(
+  { code, message, param }: BatchError,
+  line: Pick<AnsweredLine, 'endpoint' | 'requestId'>,
+): LineAnswer {
+  const known = problemCodes.find((each) => each === code) ?? 'invalid_value';
+  return refusedLine(
+    new ServiceError(known, message, { param: param?.replace(/^body\./, '') ?? null }),
+    line,
+  );
+}
+
+/** Those of the problems of lines that are codes of errors, too. */
+const problemCodes = ['unsupported_value', 'request_too_large'] as const satisfies ErrorCode[];
 
 /** The answer to a line whose response has ended, as its endpoint would have given it. */
 export async function answerOfLine({ response, texts }: Answer, line: AnsweredLine): Promise<EndedLine> {

@@ -4,6 +4,7 @@ import {
   BatchRecords,
   type BatchStore,
   endOf,
+  keptMs,
   type KnownBatch,
   linesOf,
   readResult,
@@ -36,12 +37,24 @@ export class MessageBatches {
     const draft = await this.#files.receive(tenant, Readable.from([Buffer.from(lines.buffer)]));
     try {
       const file = await this.#files.keep(tenant, { name: 'messages.jsonl', purpose: 'batch' }, draft);
-      const total = Buffer.from(lines.buffer).reduce((count, byte) => count + (byte === 0x0a ? 1 : 0), 0);
-      return present(
-        await this.#records.add(owner, { endpoint: '/v1/messages', inputFileId: file.id, total }),
-      );
+      return present(await this.#add(owner, file.id, countLines(Buffer.from(lines.buffer))));
     } finally {
       await this.#files.drop(draft);
+    }
+  }
+
+  async #add(owner: BatchOwner, inputFileId: string, total: number): Promise<Known> {
+    try {
+      return await this.#records.add(owner, {
+        endpoint: '/v1/messages',
+        inputFileId,
+        total,
+        // Nobody else takes them away once the batch is forgotten.
+        outputSeconds: keptMs / 1_000,
+      });
+    } catch (error) {
+      await this.#files.remove(owner.tenant, inputFileId).catch(() => undefined); // it expires otherwise
+      throw error;
     }
   }
 
@@ -79,6 +92,15 @@ export class MessageBatches {
       throw new ServiceError('invalid_value', 'The batch has not ended, so it has no results yet.', {
         param: 'id',
       });
+    for (const file of [batch.files?.output, batch.files?.errors]) {
+      if (file === undefined) continue;
+      // An answer that has begun could only break off.
+      await this.#files.get(tenant, file).catch((error: unknown) => {
+        ignoreAbsent(error);
+        const message = `The results of the batch '${id.slice(0, 100)}' are gone.`;
+        throw new ServiceError('not_found', message, { param: 'id' });
+      });
+    }
     return Readable.from(this.#resultLines(tenant, batch));
   }
 
@@ -126,6 +148,12 @@ const recordId = (id: string) => (id.startsWith(prefix) ? id.slice(prefix.length
 
 function notFound(id: string): ServiceError {
   return new ServiceError('not_found', `There is no message batch '${id.slice(0, 100)}'.`, { param: 'id' });
+}
+
+function countLines(lines: Buffer): number {
+  let count = 0;
+  for (let at = lines.indexOf(0x0a); at >= 0; at = lines.indexOf(0x0a, at + 1)) count += 1;
+  return count;
 }
 
 function ignoreAbsent(error: unknown): void {

@@ -53,6 +53,7 @@ export const createBatch = defineRoute({
     'unsupported_parameter',
     'string_above_max_length',
     'batch_limit_reached',
+    'file_limit_reached',
   ],
   handle: ({ body, request }, context: BatchesContext) =>
     batchesOf(context).create({ tenant: request.key.name, key: storedNameOf(request.key) }, body),

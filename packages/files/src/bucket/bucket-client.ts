@@ -74,28 +74,38 @@ export class BucketClient {
   }
 
   /** Writes some bytes of a file of this machine as an object, which is there as a whole or not at all. */
-  async put(key: string, path: string, { from, to }: { from: number; to: number }): Promise<void> {
+  async put(key: string, path: string, bytes: { from: number; to: number }): Promise<void> {
     for (let left = tries - 1; ; left -= 1) {
-      // A stream is read once, so each try needs its own, and nobody else closes that of one that fails.
-      const body = to > from ? createReadStream(path, { start: from, end: to - 1 }) : undefined;
       try {
-        await this.#ask(({ sdk, client }) =>
-          client.send(
-            new sdk.PutObjectCommand({
-              Bucket: this.#options.name,
-              Key: key,
-              Body: body ?? '',
-              ContentLength: to - from,
-            }),
-            { requestTimeout: answerMs + (to - from) / slowestBytes },
-          ),
-        );
+        await this.#tryPut(key, path, bytes);
         return;
       } catch (error) {
         if (left === 0) throw error;
-      } finally {
-        body?.destroy();
       }
+    }
+  }
+
+  async #tryPut(key: string, path: string, { from, to }: { from: number; to: number }): Promise<void> {
+    // A stream is read once, so each try needs its own, and nobody else closes that of one that fails.
+    const body = to > from ? createReadStream(path, { start: from, end: to - 1 }) : undefined;
+    const unread = new AbortController();
+    // The SDK listens to no error of a body: unheard, it would end the process.
+    body?.on('error', (error) => unread.abort(error));
+    try {
+      await this.#ask(async ({ sdk, client }) => {
+        const put = new sdk.PutObjectCommand({
+          Bucket: this.#options.name,
+          Key: key,
+          Body: body ?? '',
+          ContentLength: to - from,
+        });
+        const requestTimeout = answerMs + (to - from) / slowestBytes;
+        await client.send(put, { requestTimeout, abortSignal: unread.signal }).catch((error: unknown) => {
+          throw unread.signal.aborted ? unread.signal.reason : error;
+        });
+      });
+    } finally {
+      body?.destroy();
     }
   }
 

@@ -1,0 +1,72 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { BatchStore } from '@sluice/batches';
+import { FileFolder, Files, newFileId } from '@sluice/files';
+import { createLogger } from '@sluice/runtime';
+import { testRedis, type TestRedis } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { MessageBatches } from '../src/batches/message-batches.ts';
+
+const owner = { tenant: 'team-a', key: 'a1b2c3d4e5f60718' };
+const now = () => 1_700_000_000_000;
+const lines = () => new TextEncoder().encode('{"custom_id":"a"}\n{"custom_id":"b"}\n');
+
+let redis: TestRedis;
+let folder: string;
+let files: Files;
+let store: BatchStore;
+let batches: MessageBatches;
+
+beforeEach(async () => {
+  redis = await testRedis();
+  folder = await mkdtemp(join(tmpdir(), 'sluice-batches-'));
+  const limits = { bytes: 1e6, tenantBytes: 1e6, tenantFiles: 2 };
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  files = new Files({ store: new FileFolder(folder), limits, logger, now });
+  store = new BatchStore({ connection: redis.client, keyPrefix: redis.prefix });
+  batches = new MessageBatches({ store, files, now });
+});
+afterEach(async () => {
+  await redis.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const namesOfFiles = async () => (await files.list(owner.tenant, { limit: 100, order: 'asc' })).data;
+
+describe('a batch of messages', () => {
+  it('has results that go when it is forgotten', async () => {
+    const { request_counts: counts } = await batches.create(owner, lines());
+    expect(counts.processing).toBe(2);
+    const [stored] = await store.list(owner.tenant);
+    expect(stored?.value.outputSeconds).toBe(30 * 86_400);
+  });
+
+  it('says that its results are gone, and begins no answer, once they have expired', async () => {
+    const { id } = await batches.create(owner, lines());
+    await store.change({ tenant: owner.tenant, id: id.slice('msg'.length) }, (batch) => ({
+      ...batch,
+      status: 'completed',
+      counts: { total: 2, completed: 2, failed: 0 },
+      at: { completed: now() },
+      files: { output: newFileId() },
+    }));
+    await expect(batches.results(owner.tenant, id)).rejects.toMatchObject({ code: 'not_found', param: 'id' });
+  });
+
+  it('leaves no file behind when it is refused, or cannot be stored', async () => {
+    const add = vi.spyOn(store, 'add').mockRejectedValueOnce(new Error('away'));
+    await expect(batches.create(owner, lines())).rejects.toThrow('away');
+    expect(await namesOfFiles()).toEqual([]);
+    add.mockResolvedValueOnce(false);
+    await expect(batches.create(owner, lines())).rejects.toMatchObject({ code: 'batch_limit_reached' });
+    expect(await namesOfFiles()).toEqual([]);
+  });
+
+  it('is refused where the tenant has as many files as it may', async () => {
+    await batches.create(owner, lines());
+    await batches.create(owner, lines());
+    await expect(batches.create(owner, lines())).rejects.toMatchObject({ code: 'file_limit_reached' });
+    expect(await store.list(owner.tenant)).toHaveLength(2);
+  });
+});

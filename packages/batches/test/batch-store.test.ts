@@ -1,0 +1,65 @@
+import { testRedis, type TestRedis } from '@sluice/testing';
+import type { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { BatchStore } from '../src/index.ts';
+import { newBatchId, noTokens, type StoredBatch } from '../src/stored-batch.ts';
+
+let redis: TestRedis;
+let store: BatchStore;
+
+beforeEach(async () => {
+  redis = await testRedis();
+  store = storeOn(redis.client);
+});
+afterEach(() => redis.close());
+
+const storeOn = (connection: Redis) => new BatchStore({ connection, keyPrefix: redis.prefix });
+
+const batch: StoredBatch = {
+  key: 'a1b2c3d4e5f60718',
+  endpoint: '/v1/responses',
+  inputFileId: `file-${'a'.repeat(32)}`,
+  status: 'validating',
+  createdAt: 0,
+  expiresAt: 1,
+  at: {},
+  counts: { total: 0, completed: 0, failed: 0 },
+  tokens: noTokens,
+  errors: [],
+};
+
+const name = { tenant: 'team a', id: newBatchId() };
+const look = (looking: BatchStore) => looking.change(name, (stored) => stored);
+
+/** The connection of a process that does something else before a command, or behind it. */
+function around(
+  command: 'sadd' | 'srem',
+  { before, behind }: { before?: () => Promise<unknown>; behind?: () => Promise<unknown> },
+): Redis {
+  const send = async (key: string, text: string) => {
+    await before?.();
+    const answer = await redis.client[command](key, text);
+    await behind?.();
+    return answer;
+  };
+  return Object.create(redis.client, { [command]: { value: send } }) as Redis; // with its other commands
+}
+
+describe('a batch that is added', () => {
+  it('is open when another process looked at its name before it was stored', async () => {
+    expect(await storeOn(around('sadd', { behind: () => look(store) })).add(name, batch)).toBe(true);
+    expect(await store.open()).toEqual([name]);
+  });
+
+  it('is open when another process found none, and says so after it was stored', async () => {
+    await look(storeOn(around('srem', { before: () => store.add(name, batch) })));
+    expect(await store.open()).toEqual([name]);
+  });
+
+  it('is not open when there is none', async () => {
+    await redis.client.sadd(`${redis.prefix}open-batches`, `${name.id} ${name.tenant}`);
+    expect(await store.open()).toEqual([name]);
+    expect(await look(store)).toBeUndefined();
+    expect(await store.open()).toEqual([]);
+  });
+});
