@@ -80,6 +80,12 @@ describe('a line', () => {
     expect(parsed(line)).toMatchObject({ problem: { code, line: 3, param } });
   });
 
+  it('is wrong when its body is nested more deeply than a body can be', () => {
+    const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const line = JSON.stringify({ ...good, body: { input: 'nested' } }).replace('"nested"', nested);
+    expect(parsed(line)).toMatchObject({ problem: { code: 'invalid_json_line', line: 3, param: 'body' } });
+  });
+
   it('is wrong when it is too long', () => {
     expect(parseLine({ number: 1, text: undefined }, '/v1/responses')).toMatchObject({
       problem: { code: 'line_too_long', message: expect.stringContaining(String(longestLine)) },

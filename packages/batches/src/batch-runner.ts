@@ -34,7 +34,7 @@ export interface BatchRunnerOptions {
 const batchesAtOnce = 8;
 
 /** How many of them are of one tenant. Batches whose lines wait stay for a day, and those of other tenants begin beside them. */
-const tenantsAtOnce = batchesAtOnce / 2;
+const ofTenantAtOnce = batchesAtOnce / 2;
 
 /** How often work is swept away that was left behind, in milliseconds. */
 const sweepEveryMs = 3_600_000;
@@ -135,7 +135,7 @@ export class BatchRunner {
     const running = [...this.#running.values()];
     const countOf = ({ tenant }: BatchName) => running.filter(({ name }) => name.tenant === tenant).length;
     return waiting
-      .filter((name) => countOf(name) < tenantsAtOnce)
+      .filter((name) => countOf(name) < ofTenantAtOnce)
       .toSorted((one, other) => countOf(one) - countOf(other))[0];
   }
 
