@@ -228,7 +228,7 @@ function checkEnd(
 function checkFate(history: History, caller: SimulatedCaller, fate: Fate, final: ReadResponse): string[] {
   switch (fate.kind) {
     case 'ended':
-      return final.status === 'cancelled' && !isLostTouch(fate.json) && !mayBeCancelled(caller.plan)
+      return final.status === 'cancelled' && !isLostTouch(fate.json) && !mayBeCancelled(caller)
         ? ['it was told that it was cancelled, which it was not']
         : [];
     case 'refused': {
@@ -261,8 +261,13 @@ function mayBeRefused(
   return calls.every(({ toMs = Number.POSITIVE_INFINITY }) => toMs < faultsOverMs + takenBackWithinMs);
 }
 
-/** Whether anybody asks for the end of a response, or leaves one that is not in the background. */
-function mayBeCancelled({ acts, mode }: CallerPlan): boolean {
+/** How long an api counts as there without a sign of it, in milliseconds. A caller that is away for longer may come back too late. */
+const leaseMs = 5_000;
+
+/** Whether anybody asks for the end of a response, or leaves one that is not in the background, or was away when its api ended without a word. */
+function mayBeCancelled({ plan: { acts, mode }, longestAwayMs }: SimulatedCaller): boolean {
   const isBackground = mode === 'background' || mode === 'background stream';
-  return isBackground ? acts.some(({ kind }) => kind === 'cancel') : acts.length > 0;
+  return isBackground
+    ? acts.some(({ kind }) => kind === 'cancel')
+    : acts.length > 0 || longestAwayMs > leaseMs;
 }

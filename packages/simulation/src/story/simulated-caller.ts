@@ -47,9 +47,13 @@ export class SimulatedCaller {
   /** When it asked first, and when it was done, in milliseconds of the world. */
   begunMs = Number.POSITIVE_INFINITY;
   doneMs = Number.POSITIVE_INFINITY;
+  /** How long it was without a request between two of them at most, in milliseconds of the world. */
+  longestAwayMs = 0;
   /** The process that it asked last. */
   asked: SimulatedProcess | undefined;
   #hasLeft = false;
+  /** When its last request was over. */
+  #leftMs = Number.POSITIVE_INFINITY;
 
   constructor(world: World, service: SimulatedService, plan: CallerPlan) {
     this.#world = world;
@@ -67,6 +71,7 @@ export class SimulatedCaller {
     this.begunMs = this.#world.elapsedMs;
     for (let tries = 0; tries < mostTries && !this.#hasLeft; tries += 1) {
       const told = await this.#try();
+      this.#leftMs = this.#world.elapsedMs;
       const fate = await this.#judge(told);
       if (fate) return this.#end(fate);
       await this.#world.sleep(this.#random.skewed(againAfterMs));
@@ -84,6 +89,7 @@ export class SimulatedCaller {
   /** One request: the first, or whatever leads to the rest of the response. */
   async #try(): Promise<Told> {
     const asking = { world: this.#world, api: await this.#findApi(), plan: this.plan };
+    this.longestAwayMs = Math.max(this.longestAwayMs, this.#world.elapsedMs - this.#leftMs);
     this.asked = asking.api.process;
     const behind = this.#lastNumber;
     const id = this.responseId;
