@@ -137,13 +137,13 @@ export function parseLine({ number, text }: Omit<RawLine, 'isWhole'>, endpoint: 
   if (!isObject(body)) return problem('missing_required_parameter', "The line has no 'body'.", 'body');
   if (body['stream'] === true)
     return problem('unsupported_value', "A line cannot be streamed: leave 'stream' out.", 'body.stream');
-  const json = printed(body);
+  const json = printedJson(body);
   if (json === undefined) return problem('invalid_json_line', 'The body is nested too deeply.', 'body');
   return { line: { number, customId, body: json, isKept: body['store'] === true } };
 }
 
 /** Undefined for what is nested more deeply than it can be printed. Parsing has no such bound. */
-function printed(body: object): Uint8Array<ArrayBuffer> | undefined {
+function printedJson(body: object): Uint8Array<ArrayBuffer> | undefined {
   try {
     return new TextEncoder().encode(JSON.stringify(body));
   } catch (error) {
