@@ -77,3 +77,8 @@ test('takes no longer for many calls than for many messages', () => {
   const input = Array.from({ length: 100_000 }, (_, at) => [call(`c${at}`), output(`c${at}`)]).flat();
   expect(truncateContext({ input: [...input, said('a')] }, 100).length).toBeLessThan(20);
 });
+
+test('takes a call of a turn with its own outputs, when each turn counts its calls anew', () => {
+  const input = [said('a'), call('c0'), output('c0'), said('b'), call('c0'), output('c0')];
+  expect(truncateContext({ input }, 45)).toEqual(input.slice(3));
+});

@@ -16,13 +16,13 @@ export function truncateContext(
   const { input } = prompt;
   let tokens = estimateInputTokens(prompt);
   if (tokens <= contextTokens) return input;
-  const calls = callGroups(input);
+  const groups = groupsOf(input);
   const dropped = new Set<number>();
   const last = input.length - 1;
   for (const [index, item] of input.entries()) {
     if (tokens <= contextTokens) break;
     if (dropped.has(index) || mustStay(item)) continue;
-    const group = calls.get(callIdOf(item) ?? '') ?? [index];
+    const group = groups[index] ?? [index];
     if (group.includes(last) || index === last) continue;
     for (const each of group) {
       const member = input[each];
@@ -42,17 +42,22 @@ function mustStay(item: ContextItem): boolean {
   return item.type === 'message' && (item.role === 'system' || item.role === 'developer');
 }
 
-/** Where each tool call and its outputs are, by the id of the call. */
-function callGroups(input: readonly ContextItem[]): Map<string, number[]> {
-  const groups = new Map<string, number[]>();
-  for (const [index, item] of input.entries()) {
+/** Where the items are that go together with each item, which is among them: a tool call and its outputs. Upstreams that count their calls use an id again in each turn. */
+function groupsOf(input: readonly ContextItem[]): number[][] {
+  const latest = new Map<string, number[]>();
+  return input.map((item, index) => {
     const callId = callIdOf(item);
-    if (callId === undefined) continue;
-    const group = groups.get(callId);
-    if (group) group.push(index);
-    else groups.set(callId, [index]);
-  }
-  return groups;
+    if (callId === undefined) return [index];
+    const known = isCall(item) ? undefined : latest.get(callId);
+    const group = known ?? [];
+    group.push(index);
+    latest.set(callId, group);
+    return group;
+  });
+}
+
+function isCall({ type }: ContextItem): boolean {
+  return type === 'function_call' || type === 'custom_tool_call';
 }
 
 function callIdOf(item: ContextItem): string | undefined {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ApiError, createClient, type ResponseEvent, StreamError } from './index.ts';
 
 interface Asked {
@@ -151,6 +151,20 @@ describe('a stream', () => {
     expect(await collect(client.stream(request))).toEqual([0, 1]);
     expect(asked.map(({ method }) => method)).toEqual(['POST', 'POST']);
     expect(asked[0]?.key).toBe(asked[1]?.key);
+  });
+
+  it('that has nothing to tell is followed for as long as its connections live', async () => {
+    let now = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 1_000));
+    const silent = Array.from({ length: 30 }, () => stream([': ping\n\n', ': ping\n\n']));
+    const { client, asked } = server(
+      stream([frame(created)]),
+      ...silent,
+      stream([frame(event(1, 'response.completed'))]),
+    );
+    expect(await collect(client.stream(request))).toEqual([0, 1]);
+    expect(asked).toHaveLength(32);
+    clock.mockRestore();
   });
 
   it('shows no repetition of the latest step', async () => {

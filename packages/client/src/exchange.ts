@@ -55,11 +55,12 @@ export async function jsonOf<Body>(answer: Response, signal: AbortSignal | undef
   }
 }
 
-/** The text of each frame of an event stream. Comments are none. */
+/** The text of each frame of an event stream. Comments are none, and are heard as everything is. */
 export async function* framesOf(
   call: (signal: AbortSignal) => Promise<Response>,
   { idleMs }: Pick<ExchangeOptions, 'idleMs'>,
   outer: AbortSignal | undefined,
+  onHeard: () => void = () => undefined,
 ): AsyncGenerator<string, void, undefined> {
   const connection = new AbortController();
   const leave = () => connection.abort(outer?.reason);
@@ -87,6 +88,7 @@ export async function* framesOf(
       clearTimeout(timer);
       connection.signal.throwIfAborted();
       if (done) return;
+      onHeard();
       yield* parser.push(value);
       alive();
     }

@@ -29,9 +29,10 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<Resp
     const url = urls.current;
     const call = responseId === undefined ? creation : followCall(responseId, last);
     if (!call) throw new TypeError('Nothing says which response is followed.');
+    const life = new ConnectionLife();
     try {
       const connection = (each: AbortSignal) => exchange(url, call, options.exchange, each);
-      for await (const data of framesOf(connection, options.exchange, signal)) {
+      for await (const data of framesOf(connection, options.exchange, signal, () => life.heard())) {
         if (data === '[DONE]') return;
         const event = eventIn(data);
         if (!event || isRepeated(event, last)) continue;
@@ -44,10 +45,27 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<Resp
       }
       throw new ConnectionError('The stream ended before the response did.');
     } catch (error) {
+      // A response may wait in its queue for longer than any connection lives.
+      if (life.ms > options.policy.longestMs) attempts.succeeded();
       await attempts.failed(error, url).catch((reason: unknown) => {
         throw reason === error ? streamError(error, responseId, last) : reason;
       });
     }
+  }
+}
+
+/** How long something was heard over a connection. */
+class ConnectionLife {
+  #firstAt: number | undefined;
+  #lastAt = 0;
+
+  heard(): void {
+    this.#lastAt = performance.now();
+    this.#firstAt ??= this.#lastAt;
+  }
+
+  get ms(): number {
+    return this.#firstAt === undefined ? 0 : this.#lastAt - this.#firstAt;
   }
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isForeignTool, isHostedChoice } from './hosted-tools.ts';
-import { inputSchema, toolNameSchema } from './items.ts';
+import { inputSchema, longestToolName, toolNameSchema } from './items.ts';
 import { requestableTiers } from './service-tier.ts';
 import { strictSchemaProblem } from './strict-schema/strict-schema-problem.ts';
 
@@ -71,7 +71,7 @@ const formatSchema = z.discriminatedUnion('type', [
   z
     .object({
       type: z.literal('json_schema'),
-      name: toolNameSchema.nullish(),
+      name: toolNameSchema.max(longestToolName.responses).nullish(),
       description: z.string().nullish(),
       schema: jsonObjectSchema,
       strict: z.boolean().nullish(),

@@ -47,6 +47,7 @@ export {
   type InputItem,
   type InputMessage,
   type InputPart,
+  longestToolName,
 } from './items.ts';
 export { type CacheBreakpoint, cacheTtls, type CacheTtl, mostCacheBreakpoints } from './cache-breakpoints.ts';
 export { firstProblem } from './first-problem.ts';

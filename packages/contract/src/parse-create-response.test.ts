@@ -66,6 +66,13 @@ const members: Row[] = [
   ['tools', [{ type: 'function' }], 'missing_required_parameter', 'tools[0].name'],
   ['tools', [{ type: 'function', name: 'a b' }], 'invalid_value', 'tools[0].name'],
   ['tools', [{ type: 'function', name: 'a'.repeat(65) }], 'string_above_max_length', 'tools[0].name'],
+  ['tools', [{ type: 'function', name: 'a'.repeat(129) }], 'string_above_max_length', 'tools[0].name'],
+  [
+    'input',
+    [{ type: 'function_call', call_id: 'c', name: 'a'.repeat(65), arguments: '{}' }],
+    'string_above_max_length',
+    'input[0].name',
+  ],
   ['tools', [{ type: 'custom' }], 'missing_required_parameter', 'tools[0].name'],
   ['tools', [{ type: 'custom', name: 'a b' }], 'invalid_value', 'tools[0].name'],
   ['tools', [{ type: 'custom', name: 'a', format: 'lark' }], 'invalid_type', 'tools[0].format'],

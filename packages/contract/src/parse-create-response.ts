@@ -3,7 +3,7 @@ import { createResponseSchema, type CreateResponseBody } from './create-response
 import type { EmbeddingRequest } from './embedding.ts';
 import { firstProblem } from './first-problem.ts';
 import { type HostedRequest, hostedRequest, type HostedToolsOfModels } from './hosted-tools.ts';
-import { type InputItem, normalizeInput } from './items.ts';
+import { type InputItem, longestToolName, normalizeInput } from './items.ts';
 import { ServiceError } from './service-error.ts';
 
 /**
@@ -34,6 +34,8 @@ export interface ParseOptions {
   mayBeEmpty?: boolean;
   /** Which tools upstreams run; none by default. */
   hostedTools?: HostedToolsOfModels | undefined;
+  /** Most characters of the name of a tool; those of the Responses API by default. */
+  longestToolName?: number;
 }
 
 /** Members of features that are not built yet. They are refused, because a client could rely on them. */
@@ -49,7 +51,11 @@ const notAvailable = ['conversation', 'prompt'] as const;
  */
 export function parseCreateResponse(
   body: unknown,
-  { mayBeEmpty = false, hostedTools = {} }: ParseOptions = {},
+  {
+    mayBeEmpty = false,
+    hostedTools = {},
+    longestToolName: mostCharacters = longestToolName.responses,
+  }: ParseOptions = {},
 ): CreateResponse {
   const given = presentMembers(body);
   for (const required of ['model', 'input'] as const) {
@@ -65,8 +71,19 @@ export function parseCreateResponse(
     input: normalizeInput(input),
     ...hostedRequest(given, hostedTools),
   };
+  checkToolNames(request, mostCharacters);
   checkMembersTogether(request, mayBeEmpty);
   return request;
+}
+
+function checkToolNames({ tools = [], input }: CreateResponse, most: number): void {
+  const isLong = (name: string) => name.length > most;
+  const tool = tools.findIndex(({ name }) => isLong(name));
+  const call = input.findIndex((item) => item.type === 'function_call' && isLong(item.name));
+  if (tool < 0 && call < 0) return;
+  const param = tool >= 0 ? `tools[${tool}].name` : `input[${call}].name`;
+  const message = `Invalid '${param}': expected at most ${most} characters.`;
+  throw new ServiceError('string_above_max_length', message, { param });
 }
 
 /** Returns the members of the body without those that are `null`, which means "absent" for every member. */

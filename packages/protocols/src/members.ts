@@ -69,7 +69,7 @@ export function membersOfBody<Schema extends z.ZodType>(
  */
 export function checkedRequest(
   members: Record<string, unknown>,
-  options: Pick<ParseOptions, 'hostedTools'>,
+  options: Pick<ParseOptions, 'hostedTools' | 'longestToolName'>,
   named: (error: ServiceError) => ServiceError,
 ): CreateResponse {
   try {

@@ -9,7 +9,14 @@ import { markOf, writeLongEvent } from './record/long-event.ts';
 import { printLong } from './record/print-long.ts';
 import type { Retention } from './record/retention.ts';
 import type { StoreAccess } from './record/store-access.ts';
-import { countOf, finish, type FinishResult, toolCallsIn, writeLongEnd } from './transitions/finish.ts';
+import {
+  countOf,
+  finish,
+  type FinishResult,
+  toolCallsIn,
+  writeLongEnd,
+  WrittenValueLost,
+} from './transitions/finish.ts';
 import { type ReadyEvent, textOf, WaitingEvents } from './waiting-events.ts';
 
 /** Time between tries of an append that got no answer, in milliseconds. */
@@ -159,13 +166,22 @@ export class EventWriter {
     };
     const characters = events.reduce((sum, { length }) => sum + length, printed.length);
     const redis = this.#isUrgent(characters) ? control : bulk;
-    let isRepeated = false;
+    const { keys, onLetIn, outbox } = access;
+    const writeEnd = async () => {
+      if (isApart) await writeLongEnd({ ends, keys }, { responseId, token }, printed);
+    };
+    // An end without an answer may have handed over what was written, or may yet: it is written again only when it is gone.
+    let write: (() => Promise<unknown>) | undefined = writeEnd;
     const result = await this.#untilAnswered(async () => {
-      if (isApart) await writeLongEnd({ ends, keys: access.keys }, { responseId, token }, printed);
-      if (isRepeated) await this.#writeLong(batch);
-      isRepeated = true;
-      const { keys, onLetIn, outbox } = access;
-      return finish({ redis, keys, onLetIn, outbox }, responseId, finishing);
+      await write?.();
+      write = undefined;
+      try {
+        return await finish({ redis, keys, onLetIn, outbox }, responseId, finishing);
+      } catch (error) {
+        if (error instanceof WrittenValueLost)
+          write = () => Promise.all([writeEnd(), this.#writeLong(batch)]);
+        throw error;
+      }
     });
     if (result === 'ok') this.#options.onEnded?.(end, Buffer.byteLength(printed));
     return result;

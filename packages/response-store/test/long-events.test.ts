@@ -148,6 +148,31 @@ describe('a long event', () => {
     expect(await readTexts(id)).toEqual([long, long]);
   });
 
+  it('stays as it is, and as long as its log, when the reply to the end that takes it over is lost', async () => {
+    const { client } = store.server;
+    const id = await store.running('a');
+    let lost = 0;
+    const redis = new Proxy(client, {
+      get(target, name) {
+        const found: unknown = Reflect.get(target, name, target);
+        if (typeof found !== 'function') return found;
+        if (name !== 'evalsha') return found.bind(target) as unknown;
+        return async (...args: Parameters<Redis['evalsha']>) => {
+          const reply: unknown = await client.evalsha(...args);
+          if (lost > 0 || (await store.caller.read(id))?.status !== 'completed') return reply;
+          lost += 1;
+          throw new Error('Connection is closed.');
+        };
+      },
+    });
+    const made = store.writer(id, { redis });
+    for (const text of [long, long]) made.write(delta(text));
+    expect(await within(made.end(end))).toBe('ok');
+    expect(lost).toBe(1);
+    for (const number of [3, 4]) expect(await client.pttl(keyOf(id, number))).toBeLessThanOrEqual(30_000);
+    expect(await readTexts(id)).toEqual([long, long]);
+  });
+
   it('of a superseded attempt changes nothing, and expires', async () => {
     const id = await store.running('a');
     const late = store.writer(id);

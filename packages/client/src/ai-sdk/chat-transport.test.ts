@@ -116,6 +116,24 @@ describe('a message that is sent', () => {
     expect(await transport.reconnectToStream({ chatId: 'chat' })).toBeNull();
   });
 
+  it('ends its connection when its reader leaves while the response waits', async () => {
+    let signal: AbortSignal | undefined;
+    const client: Pick<Client, 'stream' | 'follow' | 'cancel'> = {
+      ...fakeClient().client,
+      async *stream(_request, options) {
+        ({ signal } = options ?? {});
+        yield* events.slice(0, 1);
+        await new Promise((_resolve, reject) => {
+          signal?.addEventListener('abort', () => reject(signal?.reason));
+        });
+      },
+    };
+    const transport = createChatTransport({ client, request: { model: 'm' }, storage: memoryStorage() });
+    const stream = await transport.sendMessages({ ...sending, messages: [question] });
+    await stream.cancel();
+    expect(signal?.aborted).toBe(true);
+  });
+
   it('that is stopped cancels its response; one whose reader leaves does not', async () => {
     const { client, asked } = fakeClient();
     const storage = memoryStorage();

@@ -45,8 +45,8 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
     async sendMessages(options) {
       const { chatId, messages, trigger, abortSignal } = options;
       const asked = await prepareRequest(options);
-      const signal = abortSignal && { signal: abortSignal };
-      const events = client.stream({ ...asked, background: true }, signal);
+      const reading = new Reading(abortSignal);
+      const events = client.stream({ ...asked, background: true }, { signal: reading.signal });
       const first = await firstOf(events);
       const last = messages.at(-1);
       const goesOn = trigger === 'submit-message' && last?.role === 'assistant';
@@ -59,17 +59,17 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
       // The chat has the parts of the message: they are repeated only to a page that is loaded again.
       return show({ client, storage, chatId }, { ...pending, before: [] }, events, {
         first,
-        signal: abortSignal,
+        reading,
       });
     },
     async reconnectToStream({ chatId, abortSignal }) {
       const pending = pendingIn(await storage.get(chatId));
       if (!pending) return null;
-      const signal = abortSignal && { signal: abortSignal };
-      const events = client.follow(pending.responseId, signal);
+      const reading = new Reading(abortSignal);
+      const events = client.follow(pending.responseId, { signal: reading.signal });
       try {
         const first = await firstOf(events);
-        return show({ client, storage, chatId }, pending, events, { first, signal: abortSignal });
+        return show({ client, storage, chatId }, pending, events, { first, reading });
       } catch (error) {
         if (!isGone(error)) throw error;
         await storage.delete(chatId);
@@ -77,6 +77,32 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
       }
     },
   };
+}
+
+/** The reading of a response: it ends when the chat is stopped, and when nobody reads the chat any more. */
+class Reading {
+  readonly #over = new AbortController();
+  /** Aborted when the chat is stopped. */
+  readonly stopped: AbortSignal | undefined;
+
+  constructor(stopped: AbortSignal | undefined) {
+    this.stopped = stopped;
+    stopped?.addEventListener('abort', this.#stop, { once: true });
+    if (stopped?.aborted) this.#stop();
+  }
+
+  /** For the connection. */
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** Ends the connection at once, also while it waits for an event. */
+  leave(): void {
+    this.stopped?.removeEventListener('abort', this.#stop);
+    this.#over.abort();
+  }
+
+  readonly #stop = () => this.#over.abort(this.stopped?.reason);
 }
 
 interface ShownChat {
@@ -90,8 +116,9 @@ function show(
   { client, storage, chatId }: ShownChat,
   { responseId, messageId, before }: Pending,
   events: AsyncGenerator<ResponseEvent, void, undefined>,
-  { first, signal }: { first: ResponseEvent; signal: AbortSignal | undefined },
+  { first, reading }: { first: ResponseEvent; reading: Reading },
 ): ReadableStream<UIMessageChunk> {
+  const { stopped: signal } = reading;
   const chunks = new UiChunks({ messageId, before });
   const stop = () => {
     void Promise.resolve(storage.delete(chatId)).catch(() => undefined);
@@ -126,6 +153,7 @@ function show(
     },
     async cancel() {
       leave();
+      reading.leave();
       await events.return();
     },
   });

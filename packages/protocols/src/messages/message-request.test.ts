@@ -179,6 +179,19 @@ describe('a message as the request of a response', () => {
     });
   });
 
+  it('may have tools with names as long as its own API takes them, also in the calls of earlier turns', () => {
+    const name = `mcp__${'a'.repeat(123)}`;
+    const tools = [{ name, input_schema: { type: 'object' } }];
+    const messages = [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 't', name, input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: 'Done.' }] },
+    ];
+    const { request } = message({ tools, messages });
+    expect(request.tools).toMatchObject([{ name }]);
+    expect(request.input).toContainEqual(expect.objectContaining({ type: 'function_call', name }));
+  });
+
   it.each([
     [{ type: 'auto' }, 'auto'],
     [{ type: 'any' }, 'required'],
@@ -335,6 +348,12 @@ describe('what is wrong with a message is named as the caller wrote it', () => {
       'tools[0].type',
     ],
     ['a tool with a bad name', { tools: [{ ...tool, name: 'a b' }] }, 'invalid_value', 'tools[0].name'],
+    [
+      'a tool with too long a name',
+      { tools: [{ ...tool, name: 'a'.repeat(129) }] },
+      'string_above_max_length',
+      'tools[0].name',
+    ],
     [
       'a tool whose schema cannot be held',
       { tools: [tool, { ...tool, name: 'g', strict: true, input_schema: { type: 'nothing' } }] },

@@ -1,4 +1,4 @@
-import type { ServiceError } from '@sluice/contract';
+import { longestToolName, type ServiceError } from '@sluice/contract';
 import { cachingOf, type MarkAt, markAt } from '../cache-marks.ts';
 import { checkedRequest, membersOfBody, type Translated, type TranslationOptions } from '../members.ts';
 import { inputOf, type MessageInput } from './message-input.ts';
@@ -48,7 +48,8 @@ function translated(
   const given = inputOf(message);
   const { items: input, paths } = given;
   const named = (error: ServiceError) => asMessageError(error, paths);
-  const request = checkedRequest({ ...membersOf(message), store: canReturn, input }, options, named);
+  const bounds = { ...options, longestToolName: longestToolName.messages };
+  const request = checkedRequest({ ...membersOf(message), store: canReturn, input }, bounds, named);
   const besides = { ...besidesOf(message), ...cachingOf(marksOf(message, given)) };
   return { request: { ...request, ...besides }, delivery: deliveryOf(message), named };
 }

@@ -202,10 +202,15 @@ export async function finish(
   });
   const [first, ...letIn] = Array.isArray(reply) ? textReply(reply) : [String(reply)];
   access.onLetIn?.(parseLetIn(letIn));
-  if (first === 'lost') throw new Error('What was written of a long end or event is gone');
+  if (first === 'lost') throw new WrittenValueLost('What was written of a long end or event is gone');
   const word = words.find((each) => each === first);
   if (!word) throw new TypeError(`The finish script answered '${String(reply)}'`);
   return word;
+}
+
+/** A value that was written before an end is not there, or not all of it: it has to be written again. */
+export class WrittenValueLost extends Error {
+  override readonly name = 'WrittenValueLost';
 }
 
 /** The outcome for a response that was to end if it still waited. */

@@ -174,6 +174,7 @@ function makeCaller(
     calls: [first, ...again, good(random, isPatient)],
     acts,
     ...(random.happens(0.1) && { readMs: random.skewed(random.pick([5, 100])) }),
+    ...(random.fork('long').happens(0.06) && { isLong: true }),
   };
 }
 

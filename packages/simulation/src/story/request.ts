@@ -144,15 +144,19 @@ export interface Asking {
   plan: Pick<CallerPlan, 'name' | 'tenant'>;
 }
 
+/** Longer than an api holds them for a caller that waits. */
+const longInstructions = 'Be brief. '.repeat(7_000);
+
 /** Asks for the response of a plan. */
 export function create({ world, api, plan }: Asking & { plan: CallerPlan }): Request {
-  const { name, mode, tenant, model, idempotencyKey } = plan;
+  const { name, mode, tenant, model, idempotencyKey, isLong } = plan;
   const isStream = mode === 'stream' || mode === 'background stream';
   const isBackground = mode === 'background' || mode === 'background stream';
   const body = Buffer.from(
     JSON.stringify({
       model,
       input: `prompt of ${name}`,
+      ...(isLong && { instructions: longInstructions }),
       metadata: { caller: name },
       stream: isStream,
       background: isBackground,

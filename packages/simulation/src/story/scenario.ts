@@ -41,6 +41,8 @@ export interface CallerPlan {
   /** What each call of the upstream does, in order; the last one is repeated. */
   calls: readonly [CallPlan, ...CallPlan[]];
   acts: readonly ActPlan[];
+  /** Whether its instructions are long, so that nobody holds them while they wait; false by default. */
+  isLong?: boolean;
   /** How long it takes to read what it is sent at once, in milliseconds; 0 by default. */
   readMs?: number;
 }
