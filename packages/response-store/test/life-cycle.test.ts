@@ -122,6 +122,8 @@ describe.each(servers)('on %s', (_name, connect) => {
         record: { attempt: 1, losses: 2 },
       });
       expect(await store.take(id, 'd', by('z'))).toMatchObject({ kind: 'end', because: 'lost' });
+      // It died before it had written the end.
+      expect(await store.take(id, 'e', by('v'))).toMatchObject({ kind: 'end', because: 'lost' });
     });
 
     it('ends a response that died alone', async () => {

@@ -62,7 +62,8 @@ if kind == 'run' and f.turn then
   if not f.tag or not take_place(load, f.tenant, f.queue, f.id, f.turn, is_gone) then return { 'crowded' } end
 end
 if kind ~= 'run' then
-  write(record, { token = token, worker = worker })
+  -- Its end may not be written, and then the next claim must come to the same: the run that was lost here stays counted.
+  write(record, { token = token, worker = worker, losses = losses })
   return { kind, now, attempt, seq, f.run_by or now, values, losses }
 end
 
