@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { isForeignTool, isHostedChoice } from './hosted-tools.ts';
-import { inputSchema, longestToolName, toolNameSchema } from './items.ts';
+import { inputSchema } from './items.ts';
 import { requestableTiers } from './service-tier.ts';
 import { strictSchemaProblem } from './strict-schema/strict-schema-problem.ts';
+import { longestToolName, toolNameSchema } from './tool-names.ts';
 
 const penalty = z.number().min(-2).max(2);
 export const jsonObjectSchema = z.record(z.string(), z.unknown());

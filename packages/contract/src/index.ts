@@ -47,8 +47,8 @@ export {
   type InputItem,
   type InputMessage,
   type InputPart,
-  longestToolName,
 } from './items.ts';
+export { longestToolName } from './tool-names.ts';
 export { type CacheBreakpoint, cacheTtls, type CacheTtl, mostCacheBreakpoints } from './cache-breakpoints.ts';
 export { firstProblem } from './first-problem.ts';
 export {

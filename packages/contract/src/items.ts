@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isPrivateHost } from './private-host.ts';
+import { toolNameSchema } from './tool-names.ts';
 
 /** Longest text of one field, in UTF-16 code units (Open Responses 2026-04-24). */
 const maxText = 10_485_760;
@@ -59,16 +60,6 @@ const toolOutputPart = z.discriminatedUnion('type', [
 const callId = z.string().min(1).max(64);
 const itemId = z.string().max(256).nullish();
 const itemStatus = z.enum(['in_progress', 'completed', 'incomplete']).nullish();
-
-/** Most characters of the name of a tool: of the Responses API, and of Anthropic's, where clients make long ones of servers and their tools. */
-export const longestToolName = { responses: 64, messages: 128 } as const;
-
-/** As the API with the longer ones takes it; `parseCreateResponse` holds the bound of the other. */
-export const toolNameSchema = z
-  .string()
-  .max(longestToolName.messages)
-  .regex(/^[a-zA-Z0-9_-]{1,128}$/)
-  .meta({ maxLength: longestToolName.responses, pattern: '^[a-zA-Z0-9_-]{1,64}$' });
 
 const messageFields = { type: z.literal('message'), id: itemId, status: itemStatus };
 const messageSchema = z.discriminatedUnion('role', [

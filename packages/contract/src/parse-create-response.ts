@@ -3,8 +3,9 @@ import { createResponseSchema, type CreateResponseBody } from './create-response
 import type { EmbeddingRequest } from './embedding.ts';
 import { firstProblem } from './first-problem.ts';
 import { type HostedRequest, hostedRequest, type HostedToolsOfModels } from './hosted-tools.ts';
-import { type InputItem, longestToolName, normalizeInput } from './items.ts';
+import { type InputItem, normalizeInput } from './items.ts';
 import { ServiceError } from './service-error.ts';
+import { longestToolName } from './tool-names.ts';
 
 /**
  * A valid request: the members that the client sent, with `input` as a list of items.
