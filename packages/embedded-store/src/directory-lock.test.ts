@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { bornAt, isAlive } from '@sluice/runtime';
 import { lockDirectory } from './directory-lock.ts';
 
 let directory: string;
@@ -84,6 +85,30 @@ describe('directory lock', () => {
       expect(() => process.kill(pid, 0)).not.toThrow();
     });
   });
+
+  it.runIf(process.platform === 'linux')(
+    'ends the server of an old claim that does not listen yet',
+    async () => {
+      await withProcess(async (pid) => {
+        const server = { pid, bornAt: bornAt(pid), port: 1 };
+        writeFileSync(file, JSON.stringify({ pid: await deadPid(), server }));
+        (await lockDirectory(directory)).release();
+        expect(isAlive(pid)).toBe(false);
+      });
+    },
+  );
+
+  it.runIf(process.platform === 'linux')(
+    'leaves alone a process that has the number of such a server',
+    async () => {
+      await withProcess(async (pid) => {
+        const server = { pid, bornAt: 'an earlier boot', port: 1 };
+        writeFileSync(file, JSON.stringify({ pid: await deadPid(), server }));
+        (await lockDirectory(directory)).release();
+        expect(isAlive(pid)).toBe(true);
+      });
+    },
+  );
 
   it('keeps the note of a server', async () => {
     const lock = await lockDirectory(directory);

@@ -41,7 +41,7 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   }
   return {
     noteServer(pid, port) {
-      claim.server = { pid, port };
+      claim.server = { pid, bornAt: bornAt(pid), port };
       // Renamed into place, so that no reader sees half a claim.
       const next = `${file}.${process.pid}`;
       writeFileSync(next, JSON.stringify(claim));
@@ -57,7 +57,7 @@ const LOCK_FILE = 'sluice.lock';
 const ATTEMPTS = 5;
 
 interface Claim extends ProcessIdentity {
-  server?: { pid: number; port: number };
+  server?: ProcessIdentity & { port: number };
 }
 
 /** Returns false if there is a claim already. Links a draft into place, because a new file is empty at first. */
@@ -121,29 +121,15 @@ const POLL_MS = 50;
 
 /**
  * Shuts down the server that a killed store process left behind. Another process may have its id or its port by now, so
- * the server is asked for its id first.
+ * the server is asked for its id first. One that loads its data, or does not listen yet, answers nothing, and would go on to write
+ * beside the next one: it is told from another process by when it began.
  */
 async function shutDownOrphan(directory: string, { server }: Claim): Promise<void> {
-  if (server === undefined || !isAlive(server.pid)) return;
-  const client = new Redis({
-    host: '127.0.0.1',
-    port: server.port,
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => null,
-    connectTimeout: 2000,
-    commandTimeout: 2000,
-    protocol: 2,
-  });
-  client.on('error', () => undefined); // The commands below report the error.
-  try {
-    const info = await client.info('server');
-    if (!info.includes(`process_id:${server.pid}\r\n`)) return;
-    await client.shutdown().catch(() => undefined); // The server answers by closing the connection.
-  } catch {
-    return; // Nothing answers there, so the id belongs to another process.
-  } finally {
-    await closeRedis(client);
-  }
+  if (server === undefined || !isRunning(server)) return;
+  const isOurs = server.bornAt !== undefined;
+  const answer = await askToShutDown(server);
+  if (answer === 'other' || (answer === 'nobody' && !isOurs)) return;
+  if (answer !== 'ours' && isOurs) process.kill(server.pid, 'SIGTERM');
   const deadline = performance.now() + SHUTDOWN_WITHIN_MS;
   while (isAlive(server.pid)) {
     if (performance.now() > deadline) {
@@ -152,5 +138,33 @@ async function shutDownOrphan(directory: string, { server }: Claim): Promise<voi
       );
     }
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+/** Who answers at the port of a server. It ends if it is that server. */
+async function askToShutDown(server: {
+  pid: number;
+  port: number;
+}): Promise<'ours' | 'other' | 'silent' | 'nobody'> {
+  const client = new Redis({
+    host: '127.0.0.1',
+    port: server.port,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+    connectTimeout: 2000,
+    commandTimeout: 2000,
+    enableReadyCheck: false, // It would wait for a server that loads its data, and both commands are answered meanwhile.
+    protocol: 2,
+  });
+  client.on('error', () => undefined); // The commands below report the error.
+  try {
+    const info = await client.info('server');
+    if (!info.includes(`process_id:${server.pid}\r\n`)) return 'other';
+    await client.shutdown().catch(() => undefined); // The server answers by closing the connection.
+    return 'ours';
+  } catch (error) {
+    return error instanceof Error && error.message === 'Command timed out' ? 'silent' : 'nobody';
+  } finally {
+    await closeRedis(client);
   }
 }

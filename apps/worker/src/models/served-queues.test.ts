@@ -42,6 +42,23 @@ describe('the queues of a worker', () => {
     expect(done).toEqual(['limits', 'serves b,c', 'limits', 'serves b,c']);
   });
 
+  it('are those of a change that comes in the moment in which another one ends', async () => {
+    const { queues, world, done } = setUp();
+    let isFirst = true;
+    // The names are read at the end of a change, which is over some microtasks later.
+    Object.defineProperty(world, 'names', {
+      get: () => {
+        if (isFirst) void Promise.resolve().then(() => queues.change());
+        const names = isFirst ? ['a'] : ['b'];
+        isFirst = false;
+        return names;
+      },
+    });
+    queues.change();
+    await eventually(() => done.includes('serves b'));
+    expect(done).toEqual(['limits', 'serves a', 'limits', 'serves b']);
+  });
+
   it('stay until Redis is back, and are served then', async () => {
     const { queues, world, done, errors } = setUp();
     let tries = 0;

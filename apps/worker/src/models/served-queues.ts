@@ -28,9 +28,7 @@ export class ServedQueues {
   /** The queues or their limits have changed. They take effect at once, or after the change under way. */
   change(): void {
     this.#isDue = true;
-    this.#changing ??= this.#change().finally(() => {
-      this.#changing = undefined;
-    });
+    this.#changing ??= this.#change();
   }
 
   /** Resolves when no change is under way. Twice is fine. */
@@ -51,5 +49,7 @@ export class ServedQueues {
         if (!signal.aborted) onError(error);
       }
     }
+    // At once: a change that came in between would find this one under way, and nobody would look again.
+    this.#changing = undefined;
   }
 }

@@ -2,7 +2,6 @@ import { ServiceError } from '@sluice/contract';
 import type { ResponseSearch } from '@sluice/contract/admin';
 import { bytesPerRow } from '@sluice/journal';
 import { startThread } from '@sluice/runtime';
-import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import type {
   FromIndex,
@@ -115,7 +114,8 @@ export class RunningIndex {
 
   /** Resolves when the thread has ended. */
   async stop(): Promise<void> {
-    const ended = once(this.#worker, 'exit');
+    // A thread may die by an error before that, which is no reason for this to fail.
+    const ended = new Promise<void>((resolve) => this.#worker.once('exit', () => resolve()));
     this.#tell({ kind: 'stop' });
     const timer = setTimeout(() => void this.#worker.terminate(), stopWithinMs);
     await ended;
