@@ -122,7 +122,7 @@ function afterFailedCall(
     const { code, publicMessage, param } = failure;
     return { kind: 'failed', failure: { code, disposition: 'fail', publicMessage, param } };
   }
-  // What was written of an answer is continued by no other call, whatever the upstream says of it.
+  // No other call continues an answer of which something was written, whatever the upstream says of it.
   return refusal ? undefined : { kind: 'failed', failure };
 }
 

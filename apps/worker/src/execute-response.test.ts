@@ -569,25 +569,25 @@ describe('a response that its upstream limits each time', () => {
     expect(log.limited).toEqual({ count: 1, at: 5_500 });
   });
 
-  it('is known to the next worker, where its first call is the second', async () => {
-    const world = setUp();
-    const { log, provider, execute, dependencies } = world;
-    const [route] = dependencies.models.use('m')?.routes ?? [];
+  /** It was limited by another worker before, and others were answered since. */
+  function setUpLimitedBefore(options: SetUpOptions = {}) {
+    const world = setUp(options);
+    const [route] = world.dependencies.models.use('m')?.routes ?? [];
     if (!route) throw new Error('the model has a route');
-    log.limited = { count: 1, at: 5_000 };
+    world.log.limited = { count: 1, at: 5_000 };
     answerOthers(world, route);
+    return world;
+  }
+
+  it('is known to the next worker, where its first call is the second', async () => {
+    const { provider, execute } = setUpLimitedBefore();
     const outcome = execute();
     (await provider.call(0)).fail(limited(8_000));
     expect(await outcome).toEqual({ kind: 'failed', code: 'server_is_overloaded' });
   });
 
   it('goes to its other route', async () => {
-    const world = setUp({ upstreams: 2 });
-    const { log, second, execute, provider, dependencies } = world;
-    const [route] = dependencies.models.use('m')?.routes ?? [];
-    if (!route) throw new Error('the model has a route');
-    log.limited = { count: 1, at: 5_000 };
-    answerOthers(world, route);
+    const { log, second, execute, provider } = setUpLimitedBefore({ upstreams: 2 });
     const outcome = execute();
     (await provider.call(0)).fail(limited(8_000));
     const call = await second.call(0);
@@ -598,12 +598,7 @@ describe('a response that its upstream limits each time', () => {
   });
 
   it('goes to no other route with half of an answer', async () => {
-    const world = setUp({ upstreams: 2 });
-    const { log, second, execute, provider, dependencies } = world;
-    const [route] = dependencies.models.use('m')?.routes ?? [];
-    if (!route) throw new Error('the model has a route');
-    log.limited = { count: 1, at: 5_000 };
-    answerOthers(world, route);
+    const { log, second, execute, provider } = setUpLimitedBefore({ upstreams: 2 });
     const outcome = execute();
     const call = await provider.call(0);
     call.send(text('Half an'));

@@ -140,7 +140,7 @@ export class ResultFiles {
     try {
       for (const name of before) await work.drop(name);
     } catch (error) {
-      // What was copied stays: some of it may stand nowhere else by now.
+      // The copy stays: some of it may stand nowhere else by now.
       await Promise.all([output.handle.close(), errors.handle.close()]);
       throw error;
     }

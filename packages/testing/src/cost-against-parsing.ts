@@ -1,4 +1,4 @@
-/** What is measured runs until it has had a processor for so long, in milliseconds: some ticks of the system's accounts. */
+/** The least time on a processor that a measurement takes, in milliseconds: some ticks of the system's accounts. */
 const leastMs = 60;
 
 /**

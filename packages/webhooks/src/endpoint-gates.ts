@@ -91,7 +91,7 @@ export class EndpointGates {
     const at = now();
     this.#forgetThoseBack(at);
     const ofTenant = this.#awayOf.get(tenant) ?? 0;
-    // Of all, or of as many as if each tenant had as many as this one.
+    // All that wait, or as many as if each tenant had as many as this one.
     const others = Math.min(this.#away.size, ofTenant * this.#awayOf.size);
     const spreadMs = Math.max(againMs.least, others * againMs.forEach);
     const afterMs = Math.ceil(leastMs + spreadMs * (0.5 + random()));

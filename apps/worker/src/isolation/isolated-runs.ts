@@ -189,13 +189,13 @@ function forkIsolated(): ChildProcess {
   });
 }
 
-/** Sends a message. If the process has ended, its exit settles the runs. */
-/** Has what was to run in a process delivered again in a moment. */
+/** Has the responses that were to run in a process delivered again in a moment. */
 function comeAgain({ runs }: Isolated): void {
   for (const settle of runs.values()) settle({ kind: 'later', afterMs: afterDeathMs });
   runs.clear();
 }
 
+/** Sends a message. If the process has ended, its exit settles the runs. */
 function send({ child }: Isolated, message: ToIsolated): void {
   if (child.connected) child.send(message, () => undefined);
 }

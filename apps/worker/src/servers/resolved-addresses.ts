@@ -64,7 +64,7 @@ export class ResolvedAddresses {
   }
 }
 
-/** What is found, or nothing once the signal aborts: nothing can end a look-up, and a stop does not wait for it. */
+/** Resolves with the findings, or with none once the signal aborts: nothing can end a look-up, and a stop does not wait for it. */
 async function unlessAborted<Item>(found: Promise<Item[]>, signal: AbortSignal): Promise<Item[]> {
   const stopped = Promise.withResolvers<Item[]>();
   const stop = () => stopped.resolve([]);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fastify from 'fastify';
 
-/** What the api of a peer does with a prompt, under an id that is used once. */
+/** Does what the api of a peer does with a prompt, under an id that is used once. */
 export interface PromptHandlers {
   /** Accepts it, and resolves with its answer. */
   answer: (id: string, prompt: string) => Promise<string>;

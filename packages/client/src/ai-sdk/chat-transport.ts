@@ -127,7 +127,10 @@ function show(
   };
   signal?.addEventListener('abort', stop, { once: true });
   if (signal?.aborted) stop();
-  const leave = () => signal?.removeEventListener('abort', stop);
+  const leave = () => {
+    signal?.removeEventListener('abort', stop);
+    reading.leave();
+  };
   let event: ResponseEvent | undefined = first;
   return new ReadableStream<UIMessageChunk>({
     async pull(controller) {
@@ -153,7 +156,6 @@ function show(
     },
     async cancel() {
       leave();
-      reading.leave();
       await events.return();
     },
   });

@@ -34,7 +34,7 @@ const tablesLock = 7_381_001;
 /** A process has one writer, and a few questions at a time. */
 const mostConnections = 4;
 
-/** Of a connection in use: the query that runs, or the next one, rejects as well, and the pool listens to idle ones alone. */
+/** For the error of a connection in use: its query, or the next one, rejects as well, and the pool listens to idle connections alone. */
 const ignore = (): void => undefined;
 
 /** Usage in a database of Postgres, for apis on several machines. Connected when it is first used, and again after each loss. */
