@@ -11,6 +11,7 @@ import {
   read,
   type ReadResponse,
   replay,
+  served,
   type Told,
 } from './followed-response.ts';
 import { textProblems } from './stamped-upstream.ts';
@@ -46,7 +47,7 @@ export async function checkResponse(
   } catch (error) {
     return { final: undefined, problems: [`accepted, and without an end: ${String(error)}`] };
   }
-  const again = await read(site, 1, id);
+  const again = await served(site, () => read(site, 1, id));
   if (again.text !== text) problems.push(`two reads differ:\n${text}\n${again.text}`);
   const final = parseResponse(text);
   problems.push(...checkTold(told, text, final, response.prompt.calls.length));

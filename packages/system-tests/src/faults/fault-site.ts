@@ -19,6 +19,9 @@ import { type StampedUpstream, startStampedUpstream } from './stamped-upstream.t
 /** A lock as short as the settings allow, so that a takeover can be measured often. */
 export const recovery = { lockMs: 3_000, stalledMs: 500, maxAttempts: 2 };
 
+/** What a machine that does nothing else may add to a time that is promised, in milliseconds. */
+const idleMachineMs = 1_000;
+
 /** The key of the tenant whose responses are put at risk. */
 export const testerKey = 'sk-faults-0123456789abcdef';
 
@@ -33,6 +36,9 @@ const crew = 2;
  * it, and an upstream whose tokens name their call. Everything in it can be killed.
  */
 export interface FaultSite {
+  /** The time that a worker's lock stands, and what the machine may add to a time that is promised, in milliseconds. */
+  lockMs: number;
+  machineMs: number;
   service: Service;
   upstream: StampedUpstream;
   /** The path to the Redis that meets the faults. */
@@ -68,6 +74,10 @@ export interface FaultSiteOptions {
   env?: Record<string, string>;
   /** Default: one primary, or a cluster of three if `SLUICE_TEST_STORE` says `cluster`. */
   topology?: SiteTopology;
+  /** How long a worker's lock stands, in milliseconds: a machine that does much else needs a longer one. Default: that of `recovery`. */
+  lockMs?: number;
+  /** What a loaded machine may add to a time that is promised, in milliseconds. Default: a second. */
+  machineMs?: number;
   /** The cell of the tester, whose primary meets the faults, where there are three. Default: the first one. */
   struckCell?: CellOfSite;
 }
@@ -78,6 +88,7 @@ const topologyOfRun: SiteTopology =
 /** Starts a site. Its processes, its store and its files are gone when it is disposed of. */
 export async function startFaultSite(options: FaultSiteOptions = {}): Promise<FaultSite> {
   const { root, settings, env, struckCell = 0, topology = topologyOfRun } = options;
+  const { lockMs = recovery.lockMs, machineMs = idleMachineMs } = options;
   const stores = await startStores(topology);
   const struck = stores.primaries[struckCell];
   const [first] = stores.primaries;
@@ -93,7 +104,7 @@ export async function startFaultSite(options: FaultSiteOptions = {}): Promise<Fa
     ...(env && { env }),
     settings: {
       keys: keysOf(topology, struckCell),
-      recovery,
+      recovery: { ...recovery, lockMs },
       drainTimeoutMs: 20_000,
       workerConcurrency: 256,
       providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: upstream.fake.baseUrl }],
@@ -111,6 +122,8 @@ export async function startFaultSite(options: FaultSiteOptions = {}): Promise<Fa
     service.workers.splice(0, service.workers.length, ...service.workers.filter(isStaying));
   };
   return {
+    lockMs,
+    machineMs,
     service,
     upstream,
     proxy: () => struck.proxy(),

@@ -211,13 +211,30 @@ export function read(site: FaultSite, at: number, id: string): Promise<WireAnswe
   return site.ask(at, { path: `/v1/responses/${id}` });
 }
 
+/** Asks again while the answer is that the service cannot serve for now, for as long as the machine may keep it from that. */
+export async function served<Answer extends { status: number }>(
+  site: FaultSite,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  const giveUpAt = performance.now() + site.machineMs;
+  for (;;) {
+    const answer = await ask();
+    if (answer.status !== 503 || performance.now() > giveUpAt) return answer;
+    await pause(retryMs); // the pace of a client that tries again
+  }
+}
+
 /** Far longer than the replay of an ended response takes, in milliseconds. */
 const replayedWithinMs = 20_000;
 
 /** The whole stream of a response that has ended, from its first event. */
 export async function replay(site: FaultSite, at: number, id: string): Promise<SseFrame[]> {
   const url = site.service.apiUrls[at % site.service.apiUrls.length] ?? '';
-  const answer = await open(url, { path: `/v1/responses/${id}?stream=true`, key: testerKey });
+  const answer = await served(site, async () => {
+    const opened = await open(url, { path: `/v1/responses/${id}?stream=true`, key: testerKey });
+    if (opened.status !== 200) opened.cut();
+    return opened;
+  });
   if (answer.status !== 200) throw new Error(`the replay is answered with ${answer.status}`);
   const outOfPatience = setTimeout(() => answer.cut(), replayedWithinMs);
   try {
@@ -256,7 +273,8 @@ export async function listed(
   const found = new Map<string, ReadResponse>();
   let after = '';
   for (;;) {
-    const { status, text } = await site.ask(0, { path: `/v1/responses?limit=100${after}` });
+    const path = `/v1/responses?limit=100${after}`;
+    const { status, text } = await served(site, () => site.ask(0, { path }));
     if (status !== 200) throw new Error(`the list is answered with ${status}: ${text}`);
     // The list route answers with this shape, and its items are responses.
     const page = JSON.parse(text) as { data: ReadResponse[]; has_more: boolean };

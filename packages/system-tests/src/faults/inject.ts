@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { askRedis, within } from '@sluice/testing';
-import { type FaultSite, recovery } from './fault-site.ts';
+import type { FaultSite } from './fault-site.ts';
 import type { Fault } from './matrix.ts';
 
 /** A fault that has begun. */
@@ -44,7 +44,7 @@ export function injectionOf(site: FaultSite, fault: Fault, random: () => number)
     case 'Redis frozen for longer than a lock': {
       const { pid } = site.redis();
       return outage(
-        recovery.lockMs + 500 + random() * 1_500,
+        site.lockMs + 500 + random() * 1_500,
         () => void process.kill(pid, 'SIGSTOP'),
         () => void process.kill(pid, 'SIGCONT'),
       );

@@ -37,8 +37,6 @@ export interface RoundOptions {
   random: () => number;
   /** After this long a caller gives up, in milliseconds. */
   patienceMs: number;
-  /** What a loaded machine may add to a time that is promised, in milliseconds. */
-  machineMs: number;
 }
 
 /**
@@ -82,7 +80,7 @@ export async function runRound(site: FaultSite, options: RoundOptions): Promise<
       const endedAt = endedAts[at] ?? Number.POSITIVE_INFINITY;
       const isAfterQueue = each.place.moment === 'queued' && each.cell.isHeldToItsEnd !== true;
       const clearAt = Math.max(overAt, each.releasedAt, isAfterQueue ? queueAt : 0);
-      return judge(site, each, { begun, endedAt, clearAt, machineMs: options.machineMs });
+      return judge(site, each, { begun, endedAt, clearAt });
     }),
   );
   tries.push(...(await judgeArrivals(site, options, await arriving)));
@@ -191,14 +189,9 @@ interface Times {
   begun: number;
   endedAt: number;
   clearAt: number;
-  machineMs: number;
 }
 
-async function judge(
-  site: FaultSite,
-  each: Staged,
-  { begun, endedAt, clearAt, machineMs }: Times,
-): Promise<Try> {
+async function judge(site: FaultSite, each: Staged, { begun, endedAt, clearAt }: Times): Promise<Try> {
   const { place, cell, response, listedId } = each;
   const name = nameOf(place);
   const { final, problems } = await checkResponse(site, response, listedId);
@@ -217,7 +210,7 @@ async function judge(
   if (told.told.kind === 'broken' && !cell.ends.includes('cancelled')) {
     problems.push(`the caller was left without an end: ${told.told.reason}`);
   }
-  if (tookMs > cell.withinMs + machineMs) problems.push(`it took ${Math.round(tookMs)} ms`);
+  if (tookMs > cell.withinMs + site.machineMs) problems.push(`it took ${Math.round(tookMs)} ms`);
   return { name, tookMs, problems: await withHistory(site, response, problems, begun) };
 }
 
@@ -242,11 +235,7 @@ async function arrive(site: FaultSite, { fault, each, patienceMs }: RoundOptions
 }
 
 /** A tenant of another cell asks again and again, and notices nothing of the fault. */
-async function askBeside(
-  site: FaultSite,
-  { fault, machineMs }: RoundOptions,
-  over: Promise<void>,
-): Promise<Try[]> {
+async function askBeside(site: FaultSite, { fault }: RoundOptions, over: Promise<void>): Promise<Try[]> {
   if (!site.hasNeighbour || !arrivals[fault]) return [];
   const tries: Try[] = [];
   const lasting = { is: true };
@@ -265,7 +254,7 @@ async function askBeside(
     });
     const tookMs = performance.now() - sentAt;
     const problems = status === 200 ? [] : [`it was answered with ${status}: ${text}`];
-    if (tookMs > servedWithinMs + machineMs) problems.push(`it took ${Math.round(tookMs)} ms`);
+    if (tookMs > servedWithinMs + site.machineMs) problems.push(`it took ${Math.round(tookMs)} ms`);
     tries.push({ name: `${fault} / beside`, tookMs, problems });
   }
   return tries;
@@ -276,7 +265,7 @@ const servedWithinMs = 1_500;
 
 async function judgeArrivals(
   site: FaultSite,
-  { fault, machineMs }: RoundOptions,
+  { fault }: RoundOptions,
   arrived: readonly Arrival[],
 ): Promise<Try[]> {
   const promise = arrivals[fault];
@@ -291,7 +280,7 @@ async function judgeArrivals(
       const { final, problems } = await checkResponse(site, response, known.get(response.prompt.id)?.id);
       const isRefused = told.kind === 'refused' || (told.kind === 'error' && final?.status !== 'failed');
       if (told.kind === 'broken') problems.push(`it got no answer: ${told.reason}`);
-      if (isRefused && tookMs > promise.refusedWithinMs + machineMs) {
+      if (isRefused && tookMs > promise.refusedWithinMs + site.machineMs) {
         problems.push(`it was refused after ${Math.round(tookMs)} ms`);
       }
       return {

@@ -1,28 +1,20 @@
 import { randomFrom } from '@sluice/testing';
-import { type FaultSite, startFaultSite } from './fault-site.ts';
+import { type FaultSite, type FaultSiteOptions, startFaultSite } from './fault-site.ts';
 import { type Fault, faults, nameOf, type Place, places } from './matrix.ts';
 import { runRound, type Try } from './round.ts';
-import type { CellOfSite, SiteTopology } from './site-stores.ts';
 
-export interface MatrixOptions {
+export interface MatrixOptions extends Omit<FaultSiteOptions, 'settings' | 'env'> {
   /** Cells whose name contains this, in any case. Default: all. */
   only?: string;
   /** Undefined for all. */
   faults?: readonly Fault[];
-  /** See `FaultSiteOptions`. */
-  topology?: SiteTopology;
-  struckCell?: CellOfSite;
   /** How many responses each cell sees. */
   tries: number;
   seed: number;
   /** How many sites work at a time. */
   lanes: number;
-  /** The root of another build of the workspace. Default: this one. */
-  root?: string;
   /** After this long a caller gives up, in milliseconds. */
   patienceMs?: number;
-  /** What a loaded machine may add to a time that is promised, in milliseconds. Default: a second. */
-  machineMs?: number;
   /** Called when a round is over. */
   onRound?: (fault: Fault, tries: readonly Try[]) => void;
 }
@@ -46,17 +38,13 @@ export function placesFor(only = ''): Place[] {
  * rejects if one could not be started or stopped.
  */
 export function startMatrix(options: MatrixOptions): { rounds: MatrixRun; done: Promise<void> } {
-  const { lanes, root, topology, struckCell } = options;
+  const { lanes } = options;
   const wanted = placesFor(options.only);
   const waiting = (options.faults ?? faults).filter((fault) => wanted.some((place) => place.fault === fault));
   const results = new Map(waiting.map((fault) => [fault, Promise.withResolvers<Try[]>()] as const));
   for (const { promise } of results.values()) promise.catch(() => undefined); // whoever awaits it sees it
   const lane = async () => {
-    await using site = await startFaultSite({
-      ...(root !== undefined && { root }),
-      ...(topology && { topology }),
-      ...(struckCell !== undefined && { struckCell }),
-    });
+    await using site = await startFaultSite(options);
     for (let fault = waiting.shift(); fault !== undefined; fault = waiting.shift()) {
       const result = results.get(fault);
       try {
@@ -89,7 +77,6 @@ async function roundsOf(site: FaultSite, fault: Fault, options: MatrixOptions): 
       each: Math.min(left, mostEach),
       random,
       patienceMs: options.patienceMs ?? defaultPatienceMs,
-      machineMs: options.machineMs ?? 1_000,
     });
     options.onRound?.(fault, round);
     tries.push(...round);
