@@ -151,7 +151,8 @@ write_present(record, {
   asked_bytes = string.format('%.0f', bytes_before + #input + large_bytes - (request_ahead or 0)),
   large_bytes = request_ahead and large_bytes or '', request_ahead = request_ahead or '',
   idempotency = digest ~= '' and idempotency or '', turn = turn or '', tag = tag or '', cost = cost,
-  tokens = tokens_per_minute and tokens or '', reserved = reserve(budgets), held = print_parts({ new_parts[1] })
+  tokens = tokens_per_minute and tokens or '', reserved = reserve(budgets),
+  input_tokens = string.format('%.0f', input_tokens), held = print_parts({ new_parts[1] })
 })
 change_held(held, gone_parts, new_parts)
 redis.call('ZADD', open, queue_by, id)
