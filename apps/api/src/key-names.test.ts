@@ -23,6 +23,8 @@ describe('the name of a key', () => {
     const kept = storedNameOf(inEffect ?? { hash: '' });
     expect(names.idOf(kept)).toBe('key_1');
     expect(names.storedOf('key_1')).toBe(kept);
+    // As a warning of its budget names it.
+    expect(names.storedOf(kept)).toBe(kept);
   });
 
   it('is what the store has of a key of the file', () => {
