@@ -86,6 +86,7 @@ function setUp(options: SetUpOptions = {}) {
     serviceTier: 'default',
     queue: 'm',
     inputBytes: 0,
+    inputTokens: 100,
     previousId: undefined,
     acceptedAt: 1_000,
     startedAt: 2_000,
@@ -1352,6 +1353,26 @@ describe('a response that must not run', () => {
       expect(log.end?.error?.message).toMatch(/partial.*retry is safe/);
       expect(provider.calls).toEqual([]);
     }
+  });
+
+  it.each(['broken_off', 'expired', 'cancelled'] as const)(
+    'has the output that a dead attempt left counted when it ends as %s',
+    async (because) => {
+      const { log, execute } = setUp();
+      log.events.push(...(await eventsOfAnAttempt()));
+      log.nextClaim = because;
+      await execute();
+      expect(log.end?.usage).toBeNull();
+      // Its input is 100 by its record.
+      expect(log.uncounted).toBeGreaterThan(100);
+    },
+  );
+
+  it('has nothing counted when a dead attempt left no output', async () => {
+    const { log, execute } = setUp();
+    log.nextClaim = 'expired';
+    await execute();
+    expect(log.uncounted).toBeUndefined();
   });
 
   it('says its error once, although the dead attempt had come that far', async () => {

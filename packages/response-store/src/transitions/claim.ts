@@ -36,6 +36,9 @@ const claimedFields = [
   'limited_at',
 ] satisfies FieldName[];
 
+/** With those that no script needs to find: records that other releases wrote may lack them. */
+const readFields = [...claimedFields, 'input_tokens'] satisfies FieldName[];
+
 const claimScript = defineScript({
   by: 'attempt',
   writes: [
@@ -136,7 +139,7 @@ export async function claim(access: LargeAccess, responseId: string, options: Cl
   const ended = endKinds.find((each) => each === kind);
   if (kind !== 'run' && ended === undefined) throw new TypeError(`The claim script answered '${kind}'`);
   access.onLetIn?.(parseLetIn(textReply(claimed.letIn)));
-  const fields = parseFields(claimedFields, claimed.values);
+  const fields = parseFields(readFields, claimed.values);
   const isRun = ended === undefined;
   if (isRun && !hasRoom(fields, options)) {
     const { model } = parseRecord(fields)?.request ?? { model: '' };
@@ -148,7 +151,7 @@ export async function claim(access: LargeAccess, responseId: string, options: Cl
   return because === undefined ? { kind: 'run', record: found } : { kind: 'end', because, record: found };
 }
 
-type ClaimedFields = ReturnType<typeof parseFields<(typeof claimedFields)[number]>>;
+type ClaimedFields = ReturnType<typeof parseFields<(typeof readFields)[number]>>;
 
 /** Whether the worker may hold the input of a response beside those that it holds already. */
 function hasRoom(fields: ClaimedFields, { token, roomForInput }: ClaimOptions): boolean {
@@ -188,6 +191,7 @@ async function readClaimed(
     ...(isRun && { status: 'in_progress', startedAt: found.startedAt ?? now }),
     input: input ?? [],
     inputBytes: isRun ? inputBytesOf(fields) : 0,
+    inputTokens: fields.input_tokens ?? 0,
     previousId: fields.previous === '' ? undefined : fields.previous,
     token: options.token,
     sequenceNumber,
