@@ -1,4 +1,4 @@
-import type { Session } from '@sluice/contract/admin';
+import type { Facets, Session } from '@sluice/contract/admin';
 import { tenantLimits } from '@sluice/contract/tenant-limits';
 import { eventually, latch } from '@sluice/testing';
 import type { Browser, Page } from 'playwright-core';
@@ -200,6 +200,34 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     connection.open();
     await table(page).locator(`a[href$="${body.id}"]`).waitFor();
     expect(complaints).toEqual([]);
+  });
+
+  it('says that what it shows is out of date while the service cannot read its store', async () => {
+    const { page } = await open('/keys');
+    const error = {
+      ...{ type: 'server_error', code: 'server_is_overloaded', param: null },
+      message: 'Redis does not answer.',
+    };
+    const events = '**/overview/events';
+    const body = `event: unavailable\ndata: ${JSON.stringify({ error })}\n\n`;
+    await page.route(events, (route) => route.fulfill({ contentType: 'text/event-stream', body }));
+    await page.getByRole('link', { name: 'Overview' }).click();
+    const problem = page.getByText('The state of the service cannot be read at the moment');
+    await problem.waitFor();
+    await page.getByText('Redis does not answer. This was read').waitFor();
+    expect(await page.getByText('Nothing needs attention').count()).toBe(0);
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await page.unroute(events);
+    await problem.waitFor({ state: 'hidden' });
+
+    await page.route('**/responses/facets**', async (route) => {
+      const answer = await route.fetch();
+      const facets = (await answer.json()) as Facets; // The API's own answer.
+      const index = { ...facets.index, state: 'unavailable' };
+      await route.fulfill({ response: answer, json: { ...facets, index } });
+    });
+    await page.getByRole('link', { name: 'Responses', exact: true }).click();
+    await page.getByText('The journal cannot be read at the moment').waitFor();
   });
 
   it('follows a response that runs, loses no event over a cut, and cancels it', async () => {

@@ -19,6 +19,7 @@ import { ActOnAll } from './act-on-all.tsx';
 import { IndexNote } from './index-note.tsx';
 import classes from './responses.module.css';
 import { modeWords, rowColumns } from './row-columns.tsx';
+import { newestIndex } from './newest-index.ts';
 import { filterOf, isWholeId, rowFilterKeys, searchOf, spans } from './row-search.ts';
 import { useRows } from './use-rows.ts';
 
@@ -86,7 +87,7 @@ export function ResponsesPage() {
       >
         <Search filters={filters} />
       </FilterBar>
-      <IndexNote index={rows.index} />
+      <IndexNote index={newestIndex(rows.index, facets.data?.index)} />
       {rows.fresh.length > 0 && <FreshRows count={rows.fresh.length} onShow={rows.showFresh} />}
       <Panel padded={false}>
         {rows.error !== undefined && rows.shown.length === 0 ? (
