@@ -202,6 +202,45 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     expect(complaints).toEqual([]);
   });
 
+  it('counts spans of time from the present, however long a page is open', async () => {
+    const { page } = await openConsole(browser, urlOf('/keys'));
+    await page.clock.install();
+    const hourMs = 3_600_000;
+    /** The moment from which the next reading asks that has one after `earliest`. */
+    const askedFrom = async (member: string, unitMs: number, earliest = 0) => {
+      const fromOf = (url: string) => Number(new URL(url).searchParams.get(member)) * unitMs;
+      return fromOf((await page.waitForRequest((asked) => fromOf(asked.url()) > earliest)).url());
+    };
+    await page.goto(urlOf('/responses'));
+    await page.getByText(/^\d+ responses$/).waitFor();
+    await page.clock.fastForward(6 * hourMs);
+    const present = await page.evaluate<number>('Date.now()');
+    const first = askedFrom('from', 1);
+    await button(page, 'Time').click();
+    await page.getByRole('option', { name: 'Last 5 minutes' }).click();
+    expect(await first).toBeGreaterThan(present - hourMs);
+    const later = askedFrom('from', 1, (await first) + 5 * hourMs);
+    await page.clock.fastForward(6 * hourMs);
+    expect(await later).toBeGreaterThan(present);
+
+    const usage = askedFrom('start_time', 1_000);
+    await page.goto(urlOf('/usage'));
+    const laterUsage = askedFrom('start_time', 1_000, (await usage) + 5 * hourMs);
+    await page.clock.fastForward(6 * hourMs);
+    await laterUsage;
+    await page.context().close();
+  });
+
+  it('names the span of time of all that is acted on', async () => {
+    const { page, complaints } = await open('/responses?since=24h');
+    await button(page, /^Act on all/).click();
+    await page.getByRole('menuitem', { name: /Retry/ }).click();
+    await unlock(page);
+    await page.getByText('All that match the filters and were accepted in the last 24 hours').waitFor();
+    await button(page, 'Leave it').click();
+    expect(complaints).toEqual([]);
+  });
+
   it('says that what it shows is out of date while the service cannot read its store', async () => {
     const { page } = await open('/keys');
     const error = {

@@ -112,8 +112,16 @@ export function useRows(filter: ResponseSearch): Rows {
 /** Folds a change into the rows. A reader at the top of the page sees new rows at once. */
 function foldSeen(before: LiveRows, change: RowsEvent): LiveRows {
   const folded = foldRows(before, change);
-  return window.scrollY < topOfPage ? showFresh(folded) : folded;
+  return isAtTop() ? showFresh(folded) : folded;
 }
+
+/** Whether the reader is taken to look at the newest rows. */
+export function isAtTop(): boolean {
+  return window.scrollY < topOfPage;
+}
+
+/** Pixels from the top of the page. */
+const topOfPage = 120;
 
 /** Reads the list again once its connection is made, and every now and then while its index is loading. */
 function useReloads(
@@ -130,6 +138,3 @@ function useReloads(
     return () => clearTimeout(timer);
   }, [isIndexLoading, reload, round]);
 }
-
-/** Pixels from the top within which the reader is taken to look at the newest rows. */
-const topOfPage = 120;
