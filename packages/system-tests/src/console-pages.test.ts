@@ -1,4 +1,4 @@
-import type { Facets, Session } from '@sluice/contract/admin';
+import type { Facets, ResponseRows, Session } from '@sluice/contract/admin';
 import { tenantLimits } from '@sluice/contract/tenant-limits';
 import { eventually, latch } from '@sluice/testing';
 import type { Browser, Page } from 'playwright-core';
@@ -267,6 +267,35 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     });
     await page.getByRole('link', { name: 'Responses', exact: true }).click();
     await page.getByText('The journal cannot be read at the moment').waitFor();
+  });
+
+  it('asks once for older responses that cannot be read, and again when its reader wants it', async () => {
+    const { page } = await open('/keys');
+    let asked = 0;
+    // Its connection would have the list read again.
+    await page.route('**/responses/events**', (route) => route.abort());
+    await page.route('**/admin/v1/responses?**', async (route) => {
+      if (route.request().url().includes('after=')) {
+        asked += 1;
+        await route.fulfill({ status: 503, json: { error: { message: 'Redis does not answer.' } } });
+        return;
+      }
+      const answer = await route.fetch();
+      const rows = (await answer.json()) as ResponseRows; // The API's own answer.
+      await route.fulfill({ response: answer, json: { ...rows, has_more: true, next: 'more' } });
+    });
+    await page.getByRole('link', { name: 'Responses', exact: true }).click();
+    await page.evaluate('window.scrollTo(0, document.body.scrollHeight)');
+    const again = button(page, 'Read the list again');
+    await again.waitFor();
+    // The table is drawn anew, and its end comes into view again.
+    await page.evaluate('window.scrollTo(0, 0)');
+    await lookAgain(page, { viewport: phone });
+    await page.evaluate('window.scrollTo(0, document.body.scrollHeight)');
+    await lookAgain(page);
+    expect(asked).toBe(1);
+    await again.click();
+    await eventually(() => expect(asked).toBe(2));
   });
 
   it('follows a response that runs, loses no event over a cut, and cancels it', async () => {

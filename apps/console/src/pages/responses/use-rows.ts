@@ -99,7 +99,8 @@ export function useRows(filter: ResponseSearch): Rows {
     isLoading,
     live,
     loadMore: () => {
-      if (next !== undefined && !isLoading) void load(next);
+      // A table asks for more each time it is drawn. After a failure only its reader tries again.
+      if (next !== undefined && !isLoading && error === undefined) void load(next);
     },
     showFresh: () => {
       setRows(showFresh);
