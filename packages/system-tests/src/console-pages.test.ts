@@ -1,4 +1,4 @@
-import type { Facets, ResponseRows, Session } from '@sluice/contract/admin';
+import type { Facets, ResponseDetail, ResponseRows, Session } from '@sluice/contract/admin';
 import { tenantLimits } from '@sluice/contract/tenant-limits';
 import { eventually, latch } from '@sluice/testing';
 import type { Browser, Page } from 'playwright-core';
@@ -315,6 +315,20 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await page.getByText('Everything was sent').waitFor();
     await page.getByText('Cancelled', { exact: true }).waitFor();
     expect(await received.textContent()).toMatch(/0 missing, 0 repeated/);
+    expect(complaints).toEqual([]);
+  });
+
+  it('offers to retry a response that has ended, also when nobody knows the time of its end', async () => {
+    const { page, complaints } = await open('/keys');
+    await page.route(`**/admin/v1/responses/${answeredId}`, async (route) => {
+      const answer = await route.fetch();
+      const detail = (await answer.json()) as ResponseDetail; // The API's own answer.
+      const row = { ...detail.row, status: 'failed', ended_at: null };
+      await route.fulfill({ response: answer, json: { ...detail, row } });
+    });
+    await page.goto(urlOf(`/responses/${answeredId}`));
+    await button(page, 'Retry').waitFor();
+    expect(await button(page, 'Cancel').count()).toBe(0);
     expect(complaints).toEqual([]);
   });
 
