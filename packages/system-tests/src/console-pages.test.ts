@@ -1,8 +1,11 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Facets, ResponseDetail, ResponseRows, Session } from '@sluice/contract/admin';
 import { tenantLimits } from '@sluice/contract/tenant-limits';
 import { eventually, latch } from '@sluice/testing';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Browser, Page, Request } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { accessibilityViolations } from './accessibility.ts';
 import { builtConsole } from './built-console.ts';
 import { callerOf } from './caller.ts';
@@ -64,6 +67,12 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await fetch(`${url}/v1/webhook_endpoints`, { method: 'POST', headers, body: JSON.stringify(endpoint) });
     const { body } = await caller.create({ model: 'slow', background: true, input: 'Hi' });
     await fetch(`${url}/v1/responses/${body.id}/cancel`, { method: 'POST', headers });
+  }
+
+  /** The newest responses, as the service lists them. */
+  async function readRows(): Promise<ResponseRows> {
+    const answer = await fetch(`${service.adminUrls[0]}/admin/v1/responses`);
+    return (await answer.json()) as ResponseRows; // The API's own answer.
   }
 
   const urlOf = (path: string) => `${service.adminUrls[0]}/console${path}`;
@@ -296,6 +305,44 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     expect(asked).toBe(1);
     await again.click();
     await eventually(() => expect(asked).toBe(2));
+  });
+
+  it('reads the list again when more is new than it was told of', async () => {
+    const { page, complaints } = await open('/keys');
+    const [newest] = (await readRows()).data;
+    if (newest === undefined) throw new Error('There is no response.');
+    const told = Array.from({ length: 500 }, (_, at) => ({
+      ...newest,
+      id: `resp_${String(at).padStart(20, '0')}`,
+      accepted_at: newest.accepted_at + 1 + at,
+    }));
+    const connections: ServerResponse[] = [];
+    const stream = createServer((_, answer) => {
+      answer.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+      connections.push(answer);
+    }).listen(0, '127.0.0.1');
+    await once(stream, 'listening');
+    onTestFinished(() => stream.close().closeAllConnections());
+    const { port } = stream.address() as AddressInfo; // It listens on a port.
+    await page.route('**/responses/events**', (route) =>
+      route.continue({ url: `http://127.0.0.1:${port}/` }),
+    );
+    const lists = { asked: 0, ended: 0 };
+    const isList = (asked: Request) => asked.url().includes('/admin/v1/responses?');
+    page.on('request', (asked) => (lists.asked += Number(isList(asked))));
+    const ended = (asked: Request) => (lists.ended += Number(isList(asked)));
+    page.on('requestfinished', ended);
+    page.on('requestfailed', ended);
+    await page.getByRole('link', { name: 'Responses', exact: true }).click();
+    // One is read with the page, and one after its connection is made, which ends the first if that still goes on.
+    await eventually(() => expect(lists).toEqual({ asked: 2, ended: 2 }));
+    connections[0]?.write(`event: rows\ndata: ${JSON.stringify({ rows: told, total: 501 })}\n\n`);
+    const invented = table(page).locator('a[href*="resp_000"]').first();
+    await invented.waitFor();
+    // The service has none of them.
+    await invented.waitFor({ state: 'hidden' });
+    await table(page).locator(`a[href$="${newest.id}"]`).waitFor();
+    expect(complaints).toEqual([]);
   });
 
   it('follows a response that runs, loses no event over a cut, and cancels it', async () => {
