@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { QueueRoom } from './response-queue.ts';
+import type { QueueRoom } from './queue-figures.ts';
 import { QueueWatchdog } from './queue-watchdog.ts';
 
 /** A queue in which a job waits, and a consumer with a free slot that takes nothing. */

@@ -39,6 +39,7 @@ export function queuesOfCells({ all, asked = all, of }: CellsOfQueues): Response
     isDeferred: (name, id) => of(id).isDeferred(name, id),
     remove: (name, id) => of(id).remove(name, id),
     isPending: (name, id) => of(id).isPending(name, id),
+    mistimed: (name, id, now) => of(id).mistimed(name, id, now),
     ahead: (name, id) => of(id).ahead(name, id),
     order: (name, id = '') => of(id).order(name, id),
     limitConcurrency: (name, concurrency) => tell((queue) => queue.limitConcurrency(name, concurrency)),

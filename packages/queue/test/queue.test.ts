@@ -282,6 +282,33 @@ describe('response queue', () => {
     expect(await queue.isPending(name, 'r2')).toBe(true);
   });
 
+  it.each<[string, number, boolean]>([
+    ['lies an hour further ahead than it was to wait', -3_600_000, true],
+    ['has been over for an hour', 3_600_000, true],
+    ['will come', 0, false],
+  ])('tells of a job that was given back whether its time %s', async (_, laterMs, isMistimed) => {
+    const queue = aQueue();
+    aWorker(async () => ({ kind: 'later', afterMs: 60_000 }));
+    await queue.enqueue(name, 'r1', 1);
+    await eventually(() => queue.isDeferred(name, 'r1'));
+    const mistimed = await queue.mistimed(name, 'r1', Date.now() + laterMs);
+    expect(mistimed).toEqual(
+      isMistimed ? { dueAt: expect.any(Number), delayMs: expect.any(Number) } : undefined,
+    );
+  });
+
+  it('tells of a deferred job, and of one that waits for a worker, that its time is right', async () => {
+    const queue = aQueue();
+    await queue.enqueue(name, 'given back', 1);
+    const { worker } = aWorker(async () => ({ kind: 'deferred' }));
+    await eventually(() => queue.isDeferred(name, 'given back'));
+    await worker.quiet();
+    await queue.defer(name, 'deferred');
+    await queue.enqueue(name, 'waits', 1);
+    for (const id of ['given back', 'deferred', 'waits'])
+      expect(await queue.mistimed(name, id, Date.now() - 3_600_000)).toBeUndefined();
+  });
+
   it('tells so by one look at the job, however long its queue is', async () => {
     const own = await startLocalRedis();
     const connection = new Redis(own.url, { maxRetriesPerRequest: null });
