@@ -122,7 +122,7 @@ async function claim(dependencies: ExecuteDependencies, execution: Execution): P
     case 'no_room':
       return done(await postponeForRoom(dependencies, claimed.held));
     case 'unknown_version':
-      return done({ kind: 'later', afterMs: dependencies.ofOtherReleases.pauseMs(responseId) });
+      return done({ kind: 'later', afterMs: dependencies.ofOtherReleases.pauseMs() });
     case 'end':
       return done(await endWithoutRun(dependencies, claimed.record, claimed.because));
     case 'run':
@@ -141,12 +141,12 @@ function postponeForRoom(dependencies: ExecuteDependencies, held: PostponedClaim
 }
 
 /**
- * Leaves a response to another worker, because this one has not read of its model yet, or no longer knows it. Until one is
- * found that does, it waits for as long as it may wait in its queue.
+ * Leaves a response to another worker, because this one has not read of its model yet, or no longer knows it. The claim has begun the time
+ * that it may run for, and until that is over it waits for a worker that knows its model.
  */
 function postponeForModel(dependencies: ExecuteDependencies, record: ClaimedRecord): Promise<Outcome> {
   const { id, token, request, attempt } = record;
-  const afterMs = dependencies.ofUnknownModels.pauseMs(id);
+  const afterMs = dependencies.ofUnknownModels.pauseMs();
   const held = { id, token, model: request.model, attempt };
   return postpone(dependencies, held, { because: 'model', afterMs });
 }
