@@ -90,7 +90,7 @@ export type Claim =
   | { kind: 'unknown_version' };
 
 /** A claimed response whose input was not read. */
-export type PostponedClaim = Pick<ClaimedRecord, 'id' | 'token' | 'attempt'> & { model: string };
+export type PostponedClaim = Pick<ClaimedRecord, 'id' | 'token' | 'tenant' | 'attempt'> & { model: string };
 
 /** Takes room for an input, with all that its response continues from, before it is read. False when there is none. */
 export type RoomForInput = (wanted: { token: string; tenant: string; bytes: number }) => boolean;
@@ -144,7 +144,8 @@ export async function claim(access: LargeAccess, responseId: string, options: Cl
   if (isRun && !hasRoom(fields, options)) {
     const { model } = parseRecord(fields)?.request ?? { model: '' };
     const { attempt } = claimed;
-    return { kind: 'no_room', held: { id: responseId, token: options.token, attempt, model } };
+    const { tenant = '' } = fields;
+    return { kind: 'no_room', held: { id: responseId, token: options.token, tenant, attempt, model } };
   }
   const { record: found, isInputLost } = await readClaimed(access, responseId, { fields, claimed, options });
   const because = ended ?? (isInputLost ? 'input_lost' : undefined);
