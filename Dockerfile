@@ -50,7 +50,7 @@ RUN npm run build --workspace apps/console
 # the service needs none, and what is not there needs no update.
 FROM ${NODE_IMAGE} AS system
 COPY docker/gather-system.sh /gather-system.sh
-RUN sh /gather-system.sh /system
+RUN sh /gather-system.sh /system && install -d -m 700 /data/sluice
 
 # This stage keeps what runs: the production dependencies of the command, its bundle, the Lua scripts, which it reads where they
 # stand in the repository, and of the console its build alone, which is files to serve. Optional packages are left
@@ -82,6 +82,8 @@ LABEL org.opencontainers.image.title="Sluice" \
   org.opencontainers.image.version="${VERSION}" \
   org.opencontainers.image.revision="${REVISION}"
 COPY --from=system /system/ /
+# A folder for a volume with what an api keeps. A new volume of Docker takes its owner from here.
+COPY --from=system --chown=1000:1000 /data/ /var/lib/
 WORKDIR /app
 ENV PATH=/usr/local/bin:/usr/bin:/bin
 # A container is reached from outside, so it must listen on more than loopback. With these addresses the service does not

@@ -40,6 +40,7 @@ function checkCompose({ services, networks, volumes }) {
   checkObservers(services);
   checkStore(services.valkey, networks);
   for (const role of ['api', 'worker']) checkRole(role, services[role]);
+  checkData(services.api);
   expectThat(
     services.worker?.ports === undefined,
     'docker-compose.yml: worker must not publish ports, or cannot scale',
@@ -114,6 +115,26 @@ function checkRole(role, service) {
   must(/^\d+s$/.test(service?.stop_grace_period ?? ''), 'needs stop_grace_period in seconds');
   // A process that has drained may take five seconds more to say what still holds it open.
   must(graceMs >= Number(environment.DRAIN_TIMEOUT_MS) + 5000, 'is killed before it has drained');
+}
+
+/** What an api keeps outlives its container, and belongs to the user of the image. */
+function checkData(api) {
+  const must = (isSo, what) => expectThat(isSo, `docker-compose.yml: api ${what}`);
+  const folder = api?.environment?.DATA_DIR;
+  must(
+    api?.volumes?.some((volume) => volume === `api-data:${folder}`),
+    'must keep DATA_DIR in a named volume',
+  );
+  must(
+    api?.volumes?.some((volume) => volume.target === api.environment.SLUICE_CONFIG),
+    'must mount SLUICE_CONFIG',
+  );
+  const [parent, name] = [folder?.replace(/[^/]+$/, ''), folder?.replace(/.*\//, '')];
+  must(
+    new RegExp(`^RUN .* install -d -m 700 /data/${name}$`, 'm').test(read('Dockerfile')) &&
+      read('Dockerfile').includes(`COPY --from=system --chown=1000:1000 /data/ ${parent}\n`),
+    'needs an image that has DATA_DIR as a folder of its user',
+  );
 }
 
 function checkDockerfile(text, ignored) {

@@ -387,6 +387,26 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
     }
   });
 
+  it.each<[what: string, values: Mapping]>([
+    ['elsewhere', { settings: { files: { enabled: true, bucket: { name: 'files' } } } }],
+    ['in a folder of its own', { settings: { files: { enabled: true, folder: '/files' } } }],
+    ['in a Postgres', { settings: { usage: { enabled: true, databaseUrl: '${DATABASE_URL}' } } }],
+    ['nowhere', { settings: { usage: { enabled: false }, files: { enabled: false } } }],
+    [
+      'in a volume',
+      {
+        settings: { usage: { enabled: true }, files: { enabled: true } },
+        api: {
+          replicas: 1,
+          extraVolumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }],
+          extraVolumeMounts: [{ name: 'data', mountPath: '/tmp/sluice' }],
+        },
+      },
+    ],
+  ])('takes files and usage that are kept %s', (_where, values) => {
+    expect(renderChart({ files: [fileOf('smallest')], values })).not.toEqual([]);
+  });
+
   describe('refuses', () => {
     const simulated = { providers: [{ id: 'local', type: 'simulator' }] };
     const model = (id: string, more: Mapping = {}) => ({ id, routes: [{ provider: 'local' }], ...more });
@@ -519,6 +539,16 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
         'a model to be tested without a key',
         { existingSettings: { secret: 'x' }, test: { model: 'a' } },
         'test.apiKey is empty: test.model needs a key',
+      ],
+      [
+        'files that would go with their pod',
+        { settings: { files: { enabled: true } } },
+        'settings.files has no bucket and no folder',
+      ],
+      [
+        'usage that would go with its pod',
+        { settings: { usage: { enabled: true } } },
+        'settings.usage has no databaseUrl',
       ],
       ['an Ingress for no host', { ingress: { enabled: true } }, 'ingress.hosts is empty'],
       [
