@@ -47,6 +47,7 @@ export class Relay {
   readonly #options: RelayOptions;
   readonly #listeners = new Listeners();
   readonly #waits = new Set<EndWait>();
+  readonly #subscriptions = new Set<Subscription>();
   readonly #reads = new BoundedReads();
   #timer: NodeJS.Timeout | undefined;
   readonly #onMessage = (_channel: string, message: string) => this.#dispatch(message);
@@ -70,12 +71,14 @@ export class Relay {
     await this.#subscribe();
   }
 
+  /** Nobody hears of anything from then on: who still waits is told that the response is gone, and who still reads has no further event. */
   stop(): void {
     const { subscriber, redis } = this.#options;
     clearInterval(this.#timer);
     subscriber.off('message', this.#onMessage);
     subscriber.off('ready', this.#onReady);
     redis.off('ready', this.#onReadable);
+    for (const waiting of [...this.#waits, ...this.#subscriptions]) waiting.cut();
   }
 
   /**
@@ -95,12 +98,16 @@ export class Relay {
       looksAgain,
       pollMs,
       reader: derivedReader ?? new LoggedEvents(reading),
-      onClose: () => this.#listeners.remove(responseId, listener),
+      onClose: () => {
+        this.#listeners.remove(responseId, listener);
+        this.#subscriptions.delete(subscription);
+      },
       onError,
     });
     // A message about a response without a log only says that there is something new.
     const listener = derivedReader?.listener(() => subscription.resync()) ?? subscription;
     this.#listeners.add(responseId, listener);
+    this.#subscriptions.add(subscription);
     return subscription;
   }
 
