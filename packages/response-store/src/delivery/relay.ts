@@ -2,6 +2,7 @@ import type { RedisSubscriber } from '../record/connection.ts';
 import type { StoreAccess } from '../record/store-access.ts';
 import type { HoldMemory, OpenEnds } from '../reading/open-ends.ts';
 import { readEnd } from '../reading/read-record.ts';
+import { subscribeOnceTaken } from '../record/subscribe.ts';
 import { BoundedReads } from './bounded-reads.ts';
 import { EndWait } from './end-wait.ts';
 import { Listeners } from './listeners.ts';
@@ -68,7 +69,7 @@ export class Relay {
     // The first look fails when the connection for reads comes back later than the other one.
     redis.on('ready', this.#onReadable);
     this.#timer = setInterval(() => this.#tick(), tickMs);
-    await this.#subscribe();
+    await subscribeOnceTaken(subscriber, this.#options.channels);
   }
 
   /** Nobody hears of anything from then on: who still waits is told that the response is gone, and who still reads has no further event. */

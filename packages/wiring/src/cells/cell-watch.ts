@@ -120,8 +120,9 @@ export class CellWatch<Cell extends JoinedCell> {
 
   async #joinStored(signal: AbortSignal): Promise<void> {
     await untilRedisTakes(() => this.look(), signal);
-    const reached = [...this.#joined.values()].map((each) => each.reached);
-    await startedWithin(soonMs, reached, () => undefined);
+    // One that cannot be used keeps no process from the others. Whoever joined it says so.
+    const tried = Promise.allSettled([...this.#joined.values()].map((each) => each.reached));
+    await startedWithin(soonMs, [tried.then(() => undefined)], () => undefined);
   }
 
   /**
@@ -233,7 +234,7 @@ export class CellWatch<Cell extends JoinedCell> {
     joined.reached.then(
       () => (joined.isReached = true),
       (error: unknown) => {
-        if (!this.#stopping.signal.aborted)
+        if (this.#joined.get(name) === joined && !this.#stopping.signal.aborted)
           logger.error({ cell: name, err: loggedError(error) }, 'a cell that was added cannot be used');
       },
     );
