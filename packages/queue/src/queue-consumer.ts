@@ -60,6 +60,8 @@ export class QueueConsumer {
   readonly #held = new Map<string, { until: number; timer: NodeJS.Timeout }>();
   /** Jobs that run here, by id. */
   readonly #running = new Set<string>();
+  /** How many attempts are under way: the jobs that run, without those whose outcome is told to the queue. */
+  #runsUnderWay = 0;
   readonly #sample = new KeptSample();
   readonly #taken = new Map<string, number>();
   readonly #refused = new Map<string, number>();
@@ -176,7 +178,8 @@ export class QueueConsumer {
    */
   async stop(): Promise<void> {
     this.#beQuiet();
-    const isIdle = () => this.#running.size === 0;
+    // A run that is over may wait for Redis to move its job. It would wait for as long as Redis is away.
+    const isIdle = () => this.#runsUnderWay === 0;
     const all = [...this.#workers, ...this.#leaving];
     await Promise.all(all.map((worker) => closeWorker(worker, this.#options.connection, isIdle)));
   }
@@ -242,12 +245,15 @@ export class QueueConsumer {
   }
 
   async #run(responseId: string): Promise<Outcome> {
+    this.#runsUnderWay += 1;
     try {
       return await this.#options.run(responseId);
     } catch (error) {
       // The error is not passed on, because BullMQ would keep it for the dashboard. The rescue looks after the response.
       this.#options.onDefect(error, responseId);
       return { kind: 'failed', code: 'server_error' };
+    } finally {
+      this.#runsUnderWay -= 1;
     }
   }
 

@@ -649,6 +649,31 @@ describe('response worker', () => {
     await within(worker.stop());
   });
 
+  it('stops while Redis is away and cannot take back what was given up', async () => {
+    const proxy = await startRedisProxy(redis.url);
+    const client = new Redis(proxy.url, {
+      maxRetriesPerRequest: null,
+      retryStrategy: () => 60_000,
+      protocol: 2,
+    });
+    cleanups.push(async () => client.disconnect());
+    client.on('error', () => undefined);
+    const ended = latch();
+    const { worker } = aWorker(
+      async () => {
+        await proxy.stop();
+        await eventually(() => client.status === 'reconnecting');
+        ended.open();
+        return { kind: 'given_back' };
+      },
+      { connection: client, concurrency: 1 },
+    );
+    await aQueue().enqueue(name, 'r1', 1);
+    await ended.wait();
+    await worker.quiet();
+    await within(worker.stop());
+  });
+
   it('serves other queues when it is told to, and ends what runs of those that it leaves', async () => {
     const queue = aQueue();
     const { run, started, finish } = held();

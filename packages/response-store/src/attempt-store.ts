@@ -9,6 +9,7 @@ import { runningFlows, type RunningFlows } from './reading/running-flows.ts';
 import type { Cell } from './record/cells.ts';
 import type { RedisCommands, RedisSubscriber } from './record/connection.ts';
 import { cellOf } from './record/cells.ts';
+import { subscribeOnceTaken } from './record/subscribe.ts';
 import type { ClaimedRecord } from './record/record.ts';
 import { retentionOf } from './record/retention.ts';
 import { keysOf } from './record/store-access.ts';
@@ -98,7 +99,10 @@ export class AttemptStore extends ResponseStore {
   async #start(): Promise<void> {
     const { subscriber } = this.#options;
     subscriber.on('message', this.#onMessage);
-    await subscriber.subscribe(...this.keys.cells.map((cell) => this.#leaseIn(cell)));
+    await subscribeOnceTaken(
+      subscriber,
+      this.keys.cells.map((cell) => this.#leaseIn(cell)),
+    );
     await this.#lease.start();
   }
 

@@ -1,3 +1,4 @@
+import { costAgainstParsing } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { loggedError } from './logged-error.ts';
 import { createLogger, type Logger } from './logger.ts';
@@ -126,5 +127,10 @@ describe('masking', () => {
     ['http://127.0.0.1:8000/v1 answered 500', 'http://127.0.0.1:8000/v1 answered 500'],
   ])('turns %s into %s', (text, masked) => {
     expect(maskSecrets(text)).toBe(masked);
+  });
+
+  it.each(['a-', 'a://', 'bearer ', 'sk-'])('takes time in proportion to a text of %s', (part) => {
+    const text = part.repeat(50_000);
+    expect(costAgainstParsing([text], () => () => maskSecrets(text))).toBeLessThan(1_000);
   });
 });

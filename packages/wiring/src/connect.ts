@@ -13,6 +13,7 @@ import {
 } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
 import { cellsInUse, type CellTopology, cellTopology } from './cells/cell-topology.ts';
+import { untilUsable } from './cells/until-usable.ts';
 import { outboxWriting } from './outbox-readers.ts';
 import type { ConnectedSettings, Role } from './roles.ts';
 
@@ -108,9 +109,10 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
       return joined;
     },
     start: async (cell, signal) => {
-      // One that cannot give what the settings ask for is not used.
-      const { url, clients } = cell;
-      await awaitRedis(clients.commands, { url, durability: settings.durability, logger, signal });
+      // One that cannot give what the settings ask for is not used before it can.
+      const { name, url, clients } = cell;
+      const toFind = { url, durability: settings.durability, logger, signal };
+      await untilUsable(() => awaitRedis(clients.commands, toFind), { name, url, logger, signal });
       // The process may have ended, or the cell may be gone, just as its Redis answered.
       signal.throwIfAborted();
       await Promise.all([cell.clock.start(), role.start(cell.store)]);

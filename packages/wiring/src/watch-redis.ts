@@ -2,6 +2,7 @@ import type { Settings } from '@sluice/config';
 import { type ResponseStores, untilCellsStart } from '@sluice/response-store';
 import { loggedError, type Logger, RedisWatch } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
+import { untilUsable } from './cells/until-usable.ts';
 import type { Wired } from './connect.ts';
 
 /** Watches the Redis of a process, in each cell over all of its connections. Start what it returns. */
@@ -21,16 +22,22 @@ export function watchRedis(
         probeKey: store.keys.inCell(name).probe,
         logger,
       });
-      watches.join(name, watch);
+      watches.join({ name, url, watch });
     },
     leave: ({ name }) => watches.leave(name),
   });
   return watches;
 }
 
+interface WatchedCell {
+  name: string;
+  url: string;
+  watch: RedisWatch;
+}
+
 /** Whether the Redis of a process is there, in its cells: see `RedisWatch`. */
 export class RedisWatches implements Pick<RedisWatch, keyof RedisWatch> {
-  readonly #cells = new Map<string, RedisWatch>();
+  readonly #cells = new Map<string, WatchedCell>();
   readonly #logger: Logger;
   /** Set once they have been started. */
   #signal: AbortSignal | undefined;
@@ -40,26 +47,35 @@ export class RedisWatches implements Pick<RedisWatch, keyof RedisWatch> {
   }
 
   /** Watches one more cell. */
-  join(name: string, watch: RedisWatch): void {
-    this.#cells.set(name, watch);
+  join(cell: WatchedCell): void {
+    this.#cells.set(cell.name, cell);
     const signal = this.#signal;
-    if (signal) watch.start(signal).catch((error: unknown) => this.#tell(error, signal));
+    if (signal) void this.#startLate(cell, signal);
   }
 
   leave(name: string): void {
-    this.#cells.get(name)?.stop();
+    this.#cells.get(name)?.watch.stop();
     this.#cells.delete(name);
   }
 
   /**
-   * Waits for one cell, however long that takes. Another one that is away is not waited for for long.
+   * Waits for one cell, however long that takes. Another one that is away is not waited for for long, and is watched once it can be used.
    *
    * @throws {FatalError} that says what to change, for a problem that waiting cannot mend.
    */
   async start(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
-    const starts = this.#watches.map((watch) => watch.start(signal));
-    await untilCellsStart(starts, (error) => this.#tell(error, signal));
+    let hasStarted = false;
+    const starts = [...this.#cells.values()].map(async (cell) => {
+      try {
+        await cell.watch.start(signal);
+      } catch (error) {
+        if (!hasStarted) throw error;
+        await this.#startLate(cell, signal);
+      }
+    });
+    await untilCellsStart(starts, () => undefined);
+    hasStarted = true;
   }
 
   stop(): void {
@@ -82,7 +98,7 @@ export class RedisWatches implements Pick<RedisWatch, keyof RedisWatch> {
 
   /** The cells that are not well. */
   get away(): string[] {
-    return [...this.#cells].filter(([, watch]) => !watch.isWell).map(([name]) => name);
+    return [...this.#cells].filter(([, { watch }]) => !watch.isWell).map(([name]) => name);
   }
 
   /** Those of the first cell. */
@@ -91,11 +107,18 @@ export class RedisWatches implements Pick<RedisWatch, keyof RedisWatch> {
   }
 
   get #watches(): RedisWatch[] {
-    return [...this.#cells.values()];
+    return [...this.#cells.values()].map(({ watch }) => watch);
   }
 
-  #tell(error: unknown, signal: AbortSignal): void {
-    if (!signal.aborted)
-      this.#logger.error({ err: loggedError(error) }, 'a cell of the store cannot be used');
+  /** Watches a cell as soon as it can be used. Nobody waits for it, so nothing is thrown. */
+  async #startLate(cell: WatchedCell, signal: AbortSignal): Promise<void> {
+    const { name, url, watch } = cell;
+    const logger = this.#logger;
+    try {
+      await untilUsable(() => watch.start(signal), { name, url, logger, signal });
+    } catch (error) {
+      if (this.#cells.get(name) === cell && !signal.aborted)
+        logger.error({ cell: name, err: loggedError(error) }, 'a cell of the store cannot be used');
+    }
   }
 }

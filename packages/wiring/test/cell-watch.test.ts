@@ -29,13 +29,27 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
-/** Redis as if its clock were that of the test. */
-function clockOf(now: () => number): TestRedis['client'] {
+/** The server as it looks to a process. */
+interface ServerOfTest {
+  isAway: boolean;
+  uptimeSeconds: number;
+  /** How many commands were rejected because it was away. */
+  rejected: number;
+}
+
+/** Redis as if its clock were that of the test, and its server the one of the test. */
+function clockOf(now: () => number, server: ServerOfTest): TestRedis['client'] {
   const time = () => Promise.resolve([String(Math.floor(now() / 1_000)), String((now() % 1_000) * 1_000)]);
   return new Proxy(redis.client, {
     get: (target, key) => {
-      if (key === 'time') return time;
       const value: unknown = Reflect.get(target, key);
+      if (server.isAway && typeof value === 'function')
+        return () => {
+          server.rejected += 1;
+          return Promise.reject(new Error('Connection is closed.'));
+        };
+      if (key === 'time') return time;
+      if (key === 'info') return () => Promise.resolve(`uptime_in_seconds:${server.uptimeSeconds}\r\n`);
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
@@ -44,8 +58,9 @@ function clockOf(now: () => number): TestRedis['client'] {
 /** What is stored of the cells of a service, whose clock the test may put forward. */
 function serviceOf(name: string) {
   const clock = { aheadMs: 0 };
+  const server: ServerOfTest = { isAway: false, uptimeSeconds: 100_000, rejected: 0 };
   const now = () => Date.now() + clock.aheadMs;
-  const inFirst = { connection: clockOf(now), keyPrefix: `${redis.prefix}:${name}:` };
+  const inFirst = { connection: clockOf(now, server), keyPrefix: `${redis.prefix}:${name}:` };
   const stored = new StoredCells(inFirst);
 
   /** A process of the service. It reaches a cell that is added once `reaches` has opened. */
@@ -97,7 +112,19 @@ function serviceOf(name: string) {
       return notes.filter((json) => (JSON.parse(json) as { at: number }).at >= from).length === processes;
     });
   }
-  return { clock, stored, changes, add, startProcess, states, passed };
+  /** Has the server away for longer than what a process knows counts as current, in which a process looks three times, and empties it. */
+  async function emptied({ uptimeSeconds, stepMs = 3_000 }: { uptimeSeconds: number; stepMs?: number }) {
+    server.isAway = true;
+    for (let looks = 0; looks < 3; looks += 1) {
+      clock.aheadMs += stepMs;
+      const before = server.rejected;
+      await eventually(() => server.rejected > before);
+    }
+    await redis.client.del(`${inFirst.keyPrefix}stored-cells`);
+    server.uptimeSeconds = uptimeSeconds;
+    server.isAway = false;
+  }
+  return { clock, stored, changes, add, startProcess, states, passed, emptied };
 }
 
 const { signal } = new AbortController();
@@ -179,6 +206,32 @@ describe('a cell that is added while a service runs', () => {
     late.reach('E');
     await late.watch.start(signal);
     expect(late.names()).toEqual(['0', 'E']);
+  });
+
+  it('is stored again when the first cell was away for a while and is another server, which is empty', async () => {
+    const { stored, add, startProcess, emptied } = serviceOf('another server');
+    const one = startProcess();
+    await one.watch.start(signal);
+    await add('E');
+    await one.watch.look();
+    const before = await stored.read();
+    await emptied({ uptimeSeconds: 3 });
+    await one.watch.look();
+    expect(await stored.read()).toEqual(before);
+  });
+
+  it.each([
+    ['whose server was there all the time', { uptimeSeconds: 100_000 }],
+    ['while it stood still itself', { uptimeSeconds: 3, stepMs: 60_000 }],
+  ])('is not stored again by a process that did not reach a first cell %s', async (_which, away) => {
+    const { stored, add, startProcess, emptied } = serviceOf(`missed ${away.uptimeSeconds}`);
+    const one = startProcess();
+    await one.watch.start(signal);
+    await add('E');
+    await one.watch.look();
+    await emptied(away);
+    await one.watch.look();
+    expect(await stored.version()).toBeUndefined();
   });
 
   it('elsewhere under the name of one that was taken away is another cell', async () => {

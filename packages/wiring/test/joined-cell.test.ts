@@ -2,7 +2,7 @@ import { loadSettings } from '@sluice/config';
 import { closeRedis, commandClient, createLogger, parseRedisCells } from '@sluice/runtime';
 import { eventually, hasServer, startLocalRedis, testRedis, type TestRedis } from '@sluice/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { closeConnections, connect, operatorRole, workerRole } from '../src/index.ts';
+import { closeConnections, connect, operatorRole, watchRedis, workerRole } from '../src/index.ts';
 
 let redis: TestRedis;
 beforeAll(async () => {
@@ -43,6 +43,53 @@ it('is started once, whether it was there when a worker starts or comes later', 
   expect(cell?.clients.subscriber.listenerCount('message')).toBe(0);
   await closeConnections(wired);
 });
+
+const settingsThatRefuse: [string, { name: string; wrong: string; right: string }][] = [
+  ['would lose accepted work', { name: 'maxmemory-policy', wrong: 'allkeys-lru', right: 'noeviction' }],
+  ['has another password', { name: 'requirepass', wrong: 'changed', right: '' }],
+];
+it.skipIf(!hasServer).each(settingsThatRefuse)(
+  'keeps no process from its start when its Redis %s, and is used once that is mended',
+  async (_problem, { name, wrong, right }) => {
+    const other = await startLocalRedis({ kind: 'server' });
+    const admin = commandClient(other.url, { logger });
+    await eventually(() => admin.status === 'ready');
+    await admin.config('SET', name, wrong);
+    const url = new URL(other.url);
+    url.searchParams.set('cell', 'E');
+    const role = workerRole({
+      processId: 'w1',
+      onEndAskedFor: () => undefined,
+      roomForInput: () => true,
+      onError: () => undefined,
+    });
+    const said: string[] = [];
+    const told = createLogger({
+      name: 'worker',
+      level: 'warn',
+      destination: { write: (line) => said.push(line) },
+    });
+    const wired = connect(settingsOf(name), role, { logger: told, onQueueError });
+    const watches = watchRedis(wired, { logger: told });
+    await watches.start(signal);
+    const cell = { name: 'E', url: url.href, isDraining: false };
+    await wired.storedCells.add(cell, parseRedisCells(redis.url));
+    await wired.cellWatch.start(signal);
+    await wired.store.start();
+    expect(wired.cells.get('E')).toBeDefined();
+    await eventually(() => said.some((line) => line.includes(`cell 'E' at ${other.url}: `)));
+    expect(said.join('')).not.toContain('REDIS_URL');
+    expect(watches.away).toEqual(['E']);
+    await admin.config('SET', name, right);
+    const subscriber = wired.cells.get('E')?.clients.subscriber;
+    await eventually(() => watches.isWell && subscriber?.listenerCount('message') === 1);
+    watches.stop();
+    await wired.store.stop();
+    await closeConnections(wired);
+    await closeRedis(admin);
+    await other.stop();
+  },
+);
 
 it.skipIf(!hasServer)('is refused when its Redis cannot give the durability of the service', async () => {
   const other = await startLocalRedis({ kind: 'server' });

@@ -98,6 +98,11 @@ export class EndWait {
     this.#settle({ kind: 'given_up', reason });
   }
 
+  /** Ends the wait because nobody will hear of the end here: the process has left the cell of the response. */
+  cut(): void {
+    this.#settle({ kind: 'gone' });
+  }
+
   /** Stops listening. Closing it again does nothing. */
   close(): void {
     if (this.#isClosed) return;

@@ -35,9 +35,10 @@ async function waitingRelay() {
   });
   relays.push(relay);
   await relay.start();
-  const wait = relay.awaitEnd(`create-response_0${'a'.repeat(32)}`);
+  const responseId = `create-response_0${'a'.repeat(32)}`;
+  const wait = relay.awaitEnd(responseId);
   wait.begin(60_000);
-  return { connection, subscriber, redis, errors, wait };
+  return { connection, subscriber, redis, errors, wait, relay, responseId };
 }
 
 /** Sooner than anything that is looked up now and then. */
@@ -67,5 +68,24 @@ describe('a relay whose connections are back', () => {
     connection.read = () => Promise.resolve(['completed', end]);
     redis.emit('ready');
     expect(await within(wait.outcome)).toEqual({ kind: 'ended', end: { kind: 'read', json: end } });
+  });
+});
+
+describe('a relay that stops', () => {
+  it('tells who waits that the response is gone, and ends what is read', async () => {
+    const { relay, responseId, wait } = await waitingRelay();
+    const following = { cursor: -1, readFirst: false, hold: () => Promise.resolve(() => undefined) };
+    const subscriptions = [false, true].map((derived) => relay.follow(responseId, { ...following, derived }));
+    const reads = subscriptions.map((subscription) => subscription.next(new AbortController().signal));
+    relay.stop();
+    expect(await within(wait.outcome)).toEqual({ kind: 'gone' });
+    expect(await within(Promise.all(reads))).toEqual([undefined, undefined]);
+  });
+
+  it('leaves the outcome of a wait that is over', async () => {
+    const { relay, wait } = await waitingRelay();
+    wait.giveUp('interrupted');
+    relay.stop();
+    expect(await within(wait.outcome)).toEqual({ kind: 'given_up', reason: 'interrupted' });
   });
 });

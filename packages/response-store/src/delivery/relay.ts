@@ -2,6 +2,7 @@ import type { RedisSubscriber } from '../record/connection.ts';
 import type { StoreAccess } from '../record/store-access.ts';
 import type { HoldMemory, OpenEnds } from '../reading/open-ends.ts';
 import { readEnd } from '../reading/read-record.ts';
+import { subscribeOnceTaken } from '../record/subscribe.ts';
 import { BoundedReads } from './bounded-reads.ts';
 import { EndWait } from './end-wait.ts';
 import { Listeners } from './listeners.ts';
@@ -47,6 +48,7 @@ export class Relay {
   readonly #options: RelayOptions;
   readonly #listeners = new Listeners();
   readonly #waits = new Set<EndWait>();
+  readonly #subscriptions = new Set<Subscription>();
   readonly #reads = new BoundedReads();
   #timer: NodeJS.Timeout | undefined;
   readonly #onMessage = (_channel: string, message: string) => this.#dispatch(message);
@@ -67,15 +69,17 @@ export class Relay {
     // The first look fails when the connection for reads comes back later than the other one.
     redis.on('ready', this.#onReadable);
     this.#timer = setInterval(() => this.#tick(), tickMs);
-    await this.#subscribe();
+    await subscribeOnceTaken(subscriber, this.#options.channels);
   }
 
+  /** Nobody hears of anything from then on: who still waits is told that the response is gone, and who still reads has no further event. */
   stop(): void {
     const { subscriber, redis } = this.#options;
     clearInterval(this.#timer);
     subscriber.off('message', this.#onMessage);
     subscriber.off('ready', this.#onReady);
     redis.off('ready', this.#onReadable);
+    for (const waiting of [...this.#waits, ...this.#subscriptions]) waiting.cut();
   }
 
   /**
@@ -95,12 +99,16 @@ export class Relay {
       looksAgain,
       pollMs,
       reader: derivedReader ?? new LoggedEvents(reading),
-      onClose: () => this.#listeners.remove(responseId, listener),
+      onClose: () => {
+        this.#listeners.remove(responseId, listener);
+        this.#subscriptions.delete(subscription);
+      },
       onError,
     });
     // A message about a response without a log only says that there is something new.
     const listener = derivedReader?.listener(() => subscription.resync()) ?? subscription;
     this.#listeners.add(responseId, listener);
+    this.#subscriptions.add(subscription);
     return subscription;
   }
 

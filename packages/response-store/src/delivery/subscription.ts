@@ -63,6 +63,7 @@ export class Subscription {
   readonly #looksAgain: boolean;
   readonly #pollMs: PollTimes;
   #isClosed = false;
+  #isCut = false;
 
   /**
    * `cursor` is the last number the reader has; with `readFirst` the log is read before anything is awaited. A reader that waits
@@ -111,19 +112,18 @@ export class Subscription {
   }
 
   /**
-   * The next events, as soon as there are any; undefined when the response no longer exists.
+   * The next events, as soon as there are any; undefined when the response no longer exists, or the subscription is cut.
    *
-   * After the batch with the end nothing follows. While the store is away it waits, and then goes on where it
-   * was. Rejects with the signal's reason when it is aborted, and otherwise never. `onCaughtUp` is called when everything that
-   * there is has been read, and before anything is awaited.
+   * After the batch with the end nothing follows. While the store is away it waits, and then goes on where it was. Rejects with the
+   * signal's reason when it is aborted, and otherwise never. `onCaughtUp` is called when everything has been read, before a wait.
    */
   async next(signal: AbortSignal, onCaughtUp?: () => void): Promise<Batch | undefined> {
     let wait = this.#pollMs.first;
     for (;;) {
       signal.throwIfAborted();
       const batch = await this.#take();
-      if (batch === 'gone') return undefined;
-      if (batch !== 'nothing_yet') return batch;
+      if (batch !== 'nothing_yet') return batch === 'gone' ? undefined : batch;
+      if (this.#isCut) return undefined;
       if (!this.isBehind) onCaughtUp?.();
       if (await this.#sleep(this.#looksAgain ? wait : undefined, signal)) continue;
       // No message for a while; the last one may be lost.
@@ -148,6 +148,13 @@ export class Subscription {
   /** Whether there may be more to read than what was taken so far. */
   get isBehind(): boolean {
     return this.#mustRead || this.#pending.length > 0;
+  }
+
+  /** Ends the delivery because nothing more will come here: the process has left the cell of the response. */
+  cut(): void {
+    this.#isCut = true;
+    this.#hasNews = true;
+    this.#wake?.();
   }
 
   close(): void {
@@ -232,8 +239,8 @@ export class Subscription {
     const asked = this.#pageSize;
     const events = await this.#reader.events(this.#cursor, asked);
     // A page may be cut by its size, so fewer than were asked for does not mean that there are no more.
-    if (events.length > 0) this.#mustRead = true;
     if (events.length > 0) {
+      this.#mustRead = true;
       const characters = events.reduce((sum, { json }) => sum + json.length, 0);
       const fitting = Math.floor((page.characters * events.length) / characters);
       this.#pageSize = Math.min(Math.max(fitting, 1), page.most);

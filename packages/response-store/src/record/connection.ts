@@ -39,4 +39,4 @@ export type LargeValueConnection = Pick<
 >;
 
 /** A connection of its own for messages. */
-export type RedisSubscriber = Pick<Redis, 'subscribe' | 'on' | 'off'>;
+export type RedisSubscriber = Pick<Redis, 'subscribe' | 'on' | 'off' | 'status'>;

@@ -1,4 +1,4 @@
-import { parseRedisCells, type EntriesConnection } from '@sluice/runtime';
+import { parseRedisCells } from '@sluice/runtime';
 import { StoredCells } from '@sluice/wiring';
 import { cellNames } from '../service/names.ts';
 import { addressOf, addresses } from '../service/service-settings.ts';
@@ -21,7 +21,7 @@ export async function changeCells(service: SimulatedService, change: CellChange)
     hscan: (key: string, ...more: (string | number)[]) => ask('HSCAN', key, ...more),
     eval: (script: string, ...more: (string | number)[]) => ask('EVAL', script, ...more),
     time: () => ask('TIME'),
-  } as unknown as EntriesConnection;
+  } as unknown as ConstructorParameters<typeof StoredCells>[0]['connection'];
   const stored = new StoredCells({ connection, keyPrefix: keys.inCell(0).prefix });
   const second = { name: cellNames[1], url: addressOf(1), isDraining: false };
   const configured = parseRedisCells(addresses(change === 'add' ? 1 : 2));

@@ -86,6 +86,8 @@ export class CellWatch<Cell extends JoinedCell> {
   /** When the last look was over that read what is stored, and since when no look has failed. */
   #heardAt = Number.NEGATIVE_INFINITY;
   #hearsSince: number | undefined;
+  /** Whether it stood still since then. */
+  #hasPaused = false;
   #lookCount = 0;
   readonly #looks: RegularLook;
 
@@ -120,8 +122,9 @@ export class CellWatch<Cell extends JoinedCell> {
 
   async #joinStored(signal: AbortSignal): Promise<void> {
     await untilRedisTakes(() => this.look(), signal);
-    const reached = [...this.#joined.values()].map((each) => each.reached);
-    await startedWithin(soonMs, reached, () => undefined);
+    // One that cannot be used keeps no process from the others. Whoever joined it says so.
+    const tried = Promise.allSettled([...this.#joined.values()].map((each) => each.reached));
+    await startedWithin(soonMs, [tried.then(() => undefined)], () => undefined);
   }
 
   /**
@@ -161,15 +164,22 @@ export class CellWatch<Cell extends JoinedCell> {
   }
 
   /**
-   * A store that was emptied tells nothing, and has what it had from a process that knew it a moment ago: one that starts would lack the addresses of
-   * cells in which responses are. One that stood still may have missed changes.
+   * A store that was emptied tells nothing, and has what it had from a process that knew it a moment ago, or when its server ended: one that starts would
+   * lack the addresses of cells in which responses are. One that stood still may have missed changes.
    */
   async #putBack(): Promise<void> {
     const { stored, role, logger } = this.#options;
-    this.#mayPutBack &&= role !== undefined && this.knowsAll;
+    this.#mayPutBack &&= role !== undefined && (this.knowsAll || (await this.#knewFormerServer()));
     if (!this.#mayPutBack || !this.#snapshot || !(await stored.putBack(this.#snapshot))) return;
     const cells = [...this.#snapshot.cells.keys()];
     logger.warn({ cells }, 'the first cell was emptied: what it said of cells is stored again');
+  }
+
+  /** Whether the server is another one since the last look that was answered, and this process has tried all the time: the former one said no more. */
+  async #knewFormerServer(): Promise<boolean> {
+    const sinceMs = this.#monotonicNow() - this.#heardAt;
+    if (this.#hasPaused || this.#monotonicNow() - this.#triedAt >= currentForMs) return false;
+    return ((await this.#options.stored.uptimeMs()) ?? Number.POSITIVE_INFINITY) < sinceMs;
   }
 
   /** Safe to call twice, or before `start`. */
@@ -188,6 +198,7 @@ export class CellWatch<Cell extends JoinedCell> {
       this.#hearsSince ??= this.#monotonicNow();
     } catch (error) {
       this.#hearsSince = undefined;
+      if (this.#monotonicNow() - this.#triedAt >= currentForMs) this.#hasPaused = true;
       throw error;
     } finally {
       this.#isWaiting = false;
@@ -201,6 +212,7 @@ export class CellWatch<Cell extends JoinedCell> {
     if (this.#monotonicNow() - this.#heardAt > currentForMs) this.#hearsSince = undefined;
     await this.look();
     this.#heardAt = this.#monotonicNow();
+    this.#hasPaused = false;
     await known.renew();
     if (role === undefined) return;
     const reached = cells.all
@@ -233,7 +245,7 @@ export class CellWatch<Cell extends JoinedCell> {
     joined.reached.then(
       () => (joined.isReached = true),
       (error: unknown) => {
-        if (!this.#stopping.signal.aborted)
+        if (this.#joined.get(name) === joined && !this.#stopping.signal.aborted)
           logger.error({ cell: name, err: loggedError(error) }, 'a cell that was added cannot be used');
       },
     );

@@ -6,6 +6,7 @@ import {
   type RedisCell,
   StoredEntries,
 } from '@sluice/runtime';
+import type { Redis } from 'ioredis';
 import { isOpenAt, type StoredCell } from './cell-states.ts';
 
 export interface StoredCellsSnapshot {
@@ -29,7 +30,7 @@ const mostTries = 10;
 
 export interface StoredCellsOptions {
   /** To the first cell. */
-  connection: EntriesConnection;
+  connection: EntriesConnection & Pick<Redis, 'info'>;
   /** Starts the keys of the first cell. */
   keyPrefix: string;
 }
@@ -40,13 +41,21 @@ export interface StoredCellsOptions {
  */
 export class StoredCells {
   readonly #entries: StoredEntries;
+  readonly #connection: StoredCellsOptions['connection'];
 
   constructor({ connection, keyPrefix }: StoredCellsOptions) {
+    this.#connection = connection;
     this.#entries = new StoredEntries({ connection, key: `${keyPrefix}stored-cells` });
   }
 
   version(): Promise<string | undefined> {
     return this.#entries.version();
+  }
+
+  /** For how long the server has run, at most, in milliseconds: it says so in whole seconds. Undefined when it does not say so. */
+  async uptimeMs(): Promise<number | undefined> {
+    const found = /^uptime_in_seconds:(\d+)/m.exec(await this.#connection.info('server'));
+    return found ? (Number(found[1]) + 1) * 1_000 : undefined;
   }
 
   async read(): Promise<StoredCellsSnapshot> {

@@ -1,4 +1,5 @@
 import type { ModelSettings, ProviderSettings } from '@sluice/config';
+import { costAgainstParsing } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { LiveModels } from './live-models.ts';
 import { usableModels } from './stored-models.ts';
@@ -43,6 +44,25 @@ describe('stored models', () => {
     const file = { models: [model('a', { concurrency: 4 })], providers };
     const { models } = usableModels(storedOf(model('b', { queue: 'a', concurrency: 9 })), file);
     expect(models).toMatchObject([{ id: 'b', queue: 'a', concurrency: 4 }]);
+  });
+
+  it('have the concurrency of the first stored one of their queue', () => {
+    const file = { models: [], providers };
+    const stored = storedOf(
+      model('b', { queue: 'q', concurrency: 4 }),
+      model('c', { queue: 'q', concurrency: 9 }),
+    );
+    expect(usableModels(stored, file).models).toMatchObject([
+      { id: 'b', concurrency: 4 },
+      { id: 'c', concurrency: 4 },
+    ]);
+  });
+
+  it('are each looked at once, however many there are', () => {
+    const models = Array.from({ length: 10_000 }, (_, at) => model(`m${at}`));
+    const file = { models: [model('a')], providers };
+    const stored = storedOf(...models);
+    expect(costAgainstParsing(models, () => () => usableModels(stored, file))).toBeLessThan(60);
   });
 
   it('are read as far as this release knows them', () => {

@@ -19,6 +19,9 @@ export function usableModels(
 ): { models: ModelSettings[]; unusable: UnusableEntry[] } {
   const ofFile = new Set(file.models.map(({ id }) => id));
   const models: ModelSettings[] = [];
+  // Whoever came first says the concurrency of a queue. It is looked up, because there may be thousands of models.
+  const firstOf = new Map<string, ModelSettings>();
+  for (const each of file.models) if (!firstOf.has(each.queue)) firstOf.set(each.queue, each);
   const unusable: UnusableEntry[] = [];
   for (const [id, model] of activeOf(stored)) {
     if (ofFile.has(id)) {
@@ -26,12 +29,17 @@ export function usableModels(
       continue;
     }
     const { concurrency: _, ...rest } = model;
-    const others = [...file.models, ...models];
-    // Whoever came first says the concurrency of a queue.
-    const wanted = others.some(({ queue }) => queue === model.queue) ? rest : model;
-    const checked = checkModel(wanted, { others, providers: file.providers });
-    if ('problems' in checked) unusable.push({ id, problem: firstProblem(checked) });
-    else models.push(checked);
+    const first = firstOf.get(model.queue);
+    const checked = checkModel(first ? rest : model, {
+      others: first ? [first] : [],
+      providers: file.providers,
+    });
+    if ('problems' in checked) {
+      unusable.push({ id, problem: firstProblem(checked) });
+      continue;
+    }
+    models.push(checked);
+    if (!first) firstOf.set(checked.queue, checked);
   }
   return { models, unusable };
 }
