@@ -124,7 +124,8 @@ export function makeApiParts({
   acceptingNow,
   replaced = {},
 }: ApiPartsOptions): ApiParts {
-  const live = new LiveSettings({ ...started, isComplete: false });
+  // Keys are given their expiry by the clock of the store.
+  const live = new LiveSettings({ ...started, isComplete: false, now: () => clock.now() });
   const settingsWatch = watch?.({
     apply: async (changed) => {
       await tenants.takeSettings(changed);

@@ -3,8 +3,9 @@ import type { KnownKeys } from '@sluice/tenants';
 /** So many characters of the digest of a key tell it apart from the other keys of a service. */
 const storedLength = 16;
 
-/** What the store has of a key that created something. */
-export const storedNameOf = ({ hash }: { hash: string }): string => hash.slice(0, storedLength);
+/** What the store has of a key that created something. A stored key says how its digest was made; a key in effect does not. */
+export const storedNameOf = ({ hash }: { hash: string }): string =>
+  hash.replace(/^sha256:/, '').slice(0, storedLength);
 
 /** Names of keys, for whoever is told of one: the id of a stored key, and what the store has of a key of the file. */
 export interface KeyNames {

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { eventually, latch, within } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 
 let api: TestApi;
@@ -128,6 +128,25 @@ describe('a key in the header of Anthropic', () => {
     expect(await askWith({ 'x-api-key': ` ${apiKeys.disabled}` })).toBe(401);
     expect(await askWith({ 'x-api-key': apiKeys.first, authorization: wrong })).toBe(401);
     expect(await askWith({ 'x-api-key': 'wrong', authorization: right })).toBe(200);
+  });
+});
+
+describe('a key that expires', () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it('does so by the clock of the store, whatever that of the machine says', async () => {
+    const hour = 3_600_000;
+    const expiringIn = (ms: number) => {
+      const expiresAt = new Date(api.now() + ms).toISOString();
+      const { keys, limits } = api.settings;
+      api.live.replace({ keys: keys.map((key) => ({ ...key, expiresAt })), limits });
+    };
+    vi.spyOn(Date, 'now').mockReturnValue(api.now() + 2 * hour);
+    expiringIn(hour);
+    expect((await ask(right)).statusCode).toBe(200);
+    vi.spyOn(Date, 'now').mockReturnValue(api.now() - 2 * hour);
+    expiringIn(-hour);
+    expect((await ask(right)).statusCode).toBe(401);
   });
 });
 

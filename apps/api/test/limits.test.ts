@@ -110,6 +110,22 @@ describe('a limit of reads a minute', () => {
     expect([erased.statusCode, cancelled.statusCode]).toEqual([429, 429]);
   });
 
+  it('counts what is sent again with its Idempotency-Key, and brings no answer over it', async () => {
+    api = await takeTestApi();
+    const options = { key: apiKeys.reader, headers: { 'idempotency-key': 'again' } };
+    const send = () => api.create({ model, input: 'Hi' }, options);
+    const { id } = (await send()).json() as { id: string };
+    for (let at = 0; at < 3; at += 1) expect((await send()).json()).toMatchObject({ id });
+    const refused = await send();
+    expect(refused.status).toBe(429);
+    expectTimeToComeBack(refused);
+    expect(refused.json()).toMatchObject({
+      error: { message: expect.stringContaining('3 reads per minute') },
+    });
+    expect((await api.get('/v1/models', apiKeys.reader)).status).toBe(429);
+    expect((await ask(apiKeys.reader)).status).toBe(200);
+  });
+
   it('leaves creating alone, and the neighbours', async () => {
     api = await takeTestApi();
     for (let at = 0; at < 4; at += 1) await api.get('/v1/models', apiKeys.reader);

@@ -30,6 +30,7 @@ import { ServerLoads } from './servers/server-loads.ts';
 import { TurnBudget } from './turn-budget.ts';
 import { pressureOf, slotsOf } from './pressure/pressure-settings.ts';
 import { UpstreamHealth } from './upstream-health.ts';
+import { WaitsForRoom } from './waits-for-room.ts';
 
 export interface AttemptRunnerOptions extends Pick<RunnerModelsOptions, 'createProvider'> {
   /** Their models are read at each use: those in effect and the removed ones that are still served. */
@@ -129,6 +130,7 @@ export class AttemptRunner {
       telemetry,
       turns: new TurnBudget(),
       inputBudget: this.#inputBudget,
+      waitsForRoom: new WaitsForRoom({ now: () => performance.now() }),
       outputBudget: new OutputBudget(budgetOfHeap(heapBytes, options.memoryShare)),
       largeWrites: new LargeWrites(),
       isolate,

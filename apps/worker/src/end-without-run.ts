@@ -3,7 +3,8 @@ import type { Outcome } from '@sluice/queue';
 import type { ClaimEnd, ClaimedRecord } from '@sluice/response-store';
 import { Attempt, type AttemptDependencies } from './attempt.ts';
 import { concludeClaim } from './conclude-attempt.ts';
-import { writeEnd, type WriteEndDependencies } from './write-end.ts';
+import { estimatedUsageOf } from './estimated-usage.ts';
+import { type EndingResponse, writeEnd, type WriteEndDependencies } from './write-end.ts';
 
 /** Events that a log has before any output: the response was created, waits, and is in progress. */
 const eventsWithoutOutput = 3;
@@ -32,12 +33,13 @@ async function writeLoggedEnd(
   const attempt = new Attempt(dependencies, record, undefined);
   try {
     const logged = record.streams ? await dependencies.log.readContentEvents(record.id) : [];
-    const ending = {
+    const ending: EndingResponse = {
       record,
       writer: attempt.writer,
       output: trackAll(logged),
       usageOf: () => null,
-      uncountedOf: () => undefined,
+      // The run that died had an upstream make it, and it was delivered.
+      uncountedOf: (output) => (output.length > 0 ? estimatedUsageOf(record.inputTokens, output) : undefined),
       // An attempt that died between its `error` event and the end has said it.
       hasSaidError: logged.some(({ type }) => type === 'error'),
       because,

@@ -8,7 +8,11 @@ import {
 
 /** Token counts for an upstream that reports none: near enough for limits, and never a partial object. */
 export function estimatedUsage(generation: Generation | undefined, output: readonly OutputItem[]): Usage {
-  const input = generation ? estimateInputTokens(generation) : 0;
+  return estimatedUsageOf(generation ? estimateInputTokens(generation) : 0, output);
+}
+
+/** The same where the input is not at hand. */
+export function estimatedUsageOf(input: number, output: readonly OutputItem[]): Usage {
   let visible = 0;
   let reasoning = 0;
   for (const item of output) {

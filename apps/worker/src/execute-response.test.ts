@@ -35,6 +35,7 @@ import { checkJson } from './promises/check-json.ts';
 import { RunningAttempts } from './running-attempts.ts';
 import { TurnBudget } from './turn-budget.ts';
 import { UpstreamHealth } from './upstream-health.ts';
+import { WaitsForRoom } from './waits-for-room.ts';
 import { logWorker } from './worker-log.ts';
 
 type Scripted = ScriptedProvider<ProviderChunk, Generation, ProviderCall>;
@@ -86,6 +87,7 @@ function setUp(options: SetUpOptions = {}) {
     serviceTier: 'default',
     queue: 'm',
     inputBytes: 0,
+    inputTokens: 100,
     previousId: undefined,
     acceptedAt: 1_000,
     startedAt: 2_000,
@@ -163,6 +165,7 @@ function setUp(options: SetUpOptions = {}) {
     sealerOf: (tenant) => new ContentSealer([sealingKey], tenant),
     contextTokensOf: () => undefined,
     postponed: new PostponedResponses({ now }),
+    waitsForRoom: new WaitsForRoom({ now }),
     inputBudget: new InputBudget(1_000_000),
     ofOtherReleases: new LeftToOthers({ now, random: () => 0.5 }),
     ofUnknownModels: new LeftToOthers({ now, random: () => 0.5 }),
@@ -627,17 +630,19 @@ describe('a worker without room for an input', () => {
     expect(dependencies.postponed.delete(id)).toBe(false);
   });
 
-  it('comes back later the more responses wait for it, and after half a minute at most', async () => {
+  it('comes back later the more responses wait for room, and not the more wait for their upstreams', async () => {
     const { log, execute, dependencies } = setUp();
-    const delayWith = async (postponed: number) => {
-      for (let at = 0; at < postponed; at += 1) dependencies.postponed.add(`other ${at}`, 1);
+    const delay = async () => {
       log.nextClaim = 'no_room';
       const outcome = await execute();
       return outcome.kind === 'later' ? outcome.afterMs : Number.NaN;
     };
-    const delays = [await delayWith(0), await delayWith(100), await delayWith(10_000)];
-    expect(delays).toEqual(delays.toSorted((one, other) => one - other));
-    expect(delays[2]).toBeLessThanOrEqual(40_000);
+    const alone = await delay();
+    for (let at = 0; at < 10_000; at += 1) dependencies.postponed.add(`parked ${at}`, 60_000);
+    expect(await delay()).toBe(alone);
+    for (let at = 0; at < 10_000; at += 1)
+      dependencies.waitsForRoom.add({ id: `large ${at}`, tenant: 'team' }, 1_000);
+    expect(await delay()).toBeGreaterThanOrEqual(30_000);
   });
 
   it('has the room of an attempt again when that is over', async () => {
@@ -1352,6 +1357,26 @@ describe('a response that must not run', () => {
       expect(log.end?.error?.message).toMatch(/partial.*retry is safe/);
       expect(provider.calls).toEqual([]);
     }
+  });
+
+  it.each(['broken_off', 'expired', 'cancelled'] as const)(
+    'has the output that a dead attempt left counted when it ends as %s',
+    async (because) => {
+      const { log, execute } = setUp();
+      log.events.push(...(await eventsOfAnAttempt()));
+      log.nextClaim = because;
+      await execute();
+      expect(log.end?.usage).toBeNull();
+      // Its input is 100 by its record.
+      expect(log.uncounted).toBeGreaterThan(100);
+    },
+  );
+
+  it('has nothing counted when a dead attempt left no output', async () => {
+    const { log, execute } = setUp();
+    log.nextClaim = 'expired';
+    await execute();
+    expect(log.uncounted).toBeUndefined();
   });
 
   it('says its error once, although the dead attempt had come that far', async () => {

@@ -15,15 +15,10 @@ import type { ModelUse, RunnerModels } from './models/runner-models.ts';
 import type { LeftToOthers } from './left-to-others.ts';
 import { OwnLimits } from './own-limits.ts';
 import { withJitter } from './retry-delay.ts';
+import type { WaitsForRoom } from './waits-for-room.ts';
 
 /** When to look again at a response that waits for a place in another process, in milliseconds. */
 const isolatedDelayMs = 250;
-
-/**
- * When to look again at a response that found no room for its input, in milliseconds. The time grows with the number of such
- * responses, so that a tenant with thousands of them costs the store few claims a second.
- */
-const roomDelayMs = { least: 500, each: 20, most: 30_000 };
 
 /** Runs a response in another process, because its runs died with theirs; undefined when there is no place for it. */
 export type Isolate = (suspect: Suspect) => Promise<Outcome> | undefined;
@@ -35,6 +30,7 @@ export type ExecuteDependencies = CallModelDependencies &
     isolate: Isolate | undefined;
     inputBudget: InputBudget;
     models: Pick<RunnerModels, 'use'>;
+    waitsForRoom: WaitsForRoom;
     ofOtherReleases: LeftToOthers;
     /** Paces the responses whose models this process does not know. */
     ofUnknownModels: LeftToOthers;
@@ -69,6 +65,7 @@ export async function executeResponse(
   responseId: string,
 ): Promise<Outcome> {
   dependencies.postponed.delete(responseId);
+  dependencies.waitsForRoom.delete(responseId);
   const history = { tried: new Map(), limits: new OwnLimits() };
   const execution: Execution = { responseId, history, use: undefined, token: '', attempt: undefined };
   try {
@@ -122,7 +119,7 @@ async function claim(dependencies: ExecuteDependencies, execution: Execution): P
     case 'no_room':
       return done(await postponeForRoom(dependencies, claimed.held));
     case 'unknown_version':
-      return done({ kind: 'later', afterMs: dependencies.ofOtherReleases.pauseMs(responseId) });
+      return done({ kind: 'later', afterMs: dependencies.ofOtherReleases.pauseMs() });
     case 'end':
       return done(await endWithoutRun(dependencies, claimed.record, claimed.because));
     case 'run':
@@ -134,19 +131,19 @@ async function claim(dependencies: ExecuteDependencies, execution: Execution): P
 
 /** Gives a response back until there may be room for its input. */
 function postponeForRoom(dependencies: ExecuteDependencies, held: PostponedClaim): Promise<Outcome> {
-  const { postponed, random } = dependencies;
-  const { least, each, most } = roomDelayMs;
-  const afterMs = withJitter(Math.min(Math.max(least, postponed.size * each), most), random);
+  const { waitsForRoom, random } = dependencies;
+  const afterMs = withJitter(waitsForRoom.pauseMs(held.tenant), random);
+  waitsForRoom.add(held, afterMs);
   return postpone(dependencies, held, { because: 'memory', afterMs });
 }
 
 /**
- * Leaves a response to another worker, because this one has not read of its model yet, or no longer knows it. Until one is
- * found that does, it waits for as long as it may wait in its queue.
+ * Leaves a response to another worker, because this one has not read of its model yet, or no longer knows it. The claim has begun the time
+ * that it may run for, and until that is over it waits for a worker that knows its model.
  */
 function postponeForModel(dependencies: ExecuteDependencies, record: ClaimedRecord): Promise<Outcome> {
   const { id, token, request, attempt } = record;
-  const afterMs = dependencies.ofUnknownModels.pauseMs(id);
+  const afterMs = dependencies.ofUnknownModels.pauseMs();
   const held = { id, token, model: request.model, attempt };
   return postpone(dependencies, held, { because: 'model', afterMs });
 }

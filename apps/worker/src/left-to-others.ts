@@ -1,14 +1,8 @@
-/** The shortest and the longest pause on average, in milliseconds. */
-const pauseMs = { shortest: 100, longest: 5_000 };
+/** The shortest and the longest pause on average, in milliseconds. With 60,000 such responses the pause is the longest. */
+const pauseMs = { shortest: 100, longest: 300_000 };
 
-/** Pause for each such response, in milliseconds: a worker looks at no more than 200 of them a second. */
+/** Time for each look, in milliseconds: a worker looks at no more than 200 such responses a second. */
 const msForEach = 5;
-
-/** Most responses that are remembered. With as many the pause is the longest. */
-const mostRemembered = pauseMs.longest / msForEach;
-
-/** When a response that did not come back is forgotten, in milliseconds: another worker has run it. */
-const rememberedMs = 2 * pauseMs.longest;
 
 export interface LeftToOthersOptions {
   /** For durations, in milliseconds. */
@@ -25,29 +19,24 @@ export interface LeftToOthersOptions {
  * caller waits meanwhile, so the response goes back for a short pause, as often as it takes. The more such responses there
  * are, the longer is the pause: if no other worker is left they may wait for days, and must not keep the rest busy. The
  * pause is random, so that workers do not fall into step.
+ *
+ * Each look takes the next time that is free, so what is remembered does not grow with the number of such responses. The time of one that does
+ * not come back, because another worker has run it, passes by itself.
  */
 export class LeftToOthers {
   readonly #options: LeftToOthersOptions;
-  /** When each came last, by id; the oldest first. */
-  readonly #seen = new Map<string, number>();
+  /** Until when all times for a look are taken. */
+  #takenUntil = Number.NEGATIVE_INFINITY;
 
   constructor(options: LeftToOthersOptions) {
     this.#options = options;
   }
 
-  get size(): number {
-    return this.#seen.size;
-  }
-
-  pauseMs(responseId: string): number {
+  pauseMs(): number {
     const now = this.#options.now();
-    this.#seen.delete(responseId);
-    this.#seen.set(responseId, now);
-    for (const [id, seen] of this.#seen) {
-      if (seen > now - rememberedMs && this.#seen.size <= mostRemembered) break;
-      this.#seen.delete(id);
-    }
-    const average = Math.max(pauseMs.shortest, this.#seen.size * msForEach);
+    const next = Math.max(this.#takenUntil, now) + msForEach;
+    this.#takenUntil = Math.min(next, now + pauseMs.longest);
+    const average = Math.max(pauseMs.shortest, this.#takenUntil - now);
     return average * (0.5 + this.#options.random());
   }
 }

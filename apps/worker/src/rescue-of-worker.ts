@@ -30,6 +30,7 @@ export function rescueOfWorker({ cell, runner, logger }: RescuingWorker): Rescue
       else if (claimed.kind === 'run') await runner.giveBack(claimed.record);
     },
     queue,
+    storeNow,
     // Its claim sends one to its line that waits outside of its queue.
     priorityOf: async (responseId) => (await store.queuePriority(responseId)) ?? 1,
     standInLine: (responseId) => store.standInLine(responseId),

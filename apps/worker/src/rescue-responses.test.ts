@@ -11,11 +11,15 @@ interface Left {
   unknown?: string[];
   /** Ids whose job waits outside of its queue. */
   deferred?: string[];
+  /** How long the jobs wait whose time is wrong, in milliseconds by id. */
+  mistimed?: Record<string, number>;
   /** Queues that have gone far. */
   far?: string[];
 }
 
-function setUp({ findings, pending = [], unknown = [], deferred = [], far = [] }: Left) {
+function setUp({ findings, pending = [], unknown = [], deferred = [], mistimed = {}, far = [] }: Left) {
+  const clock = { now: 0 };
+  const letIn: string[] = [];
   const inLine: string[] = [];
   const renumbered: string[] = [];
   const ended: { responseId: string; end: ResponseEnd }[] = [];
@@ -68,7 +72,17 @@ function setUp({ findings, pending = [], unknown = [], deferred = [], far = [] }
         return Promise.resolve();
       },
       isDeferred: (_queue, responseId) => Promise.resolve(deferred.includes(responseId)),
+      mistimed: (_queue, responseId) => {
+        const delayMs = mistimed[responseId];
+        return Promise.resolve(delayMs === undefined ? undefined : { dueAt: 3_600_000, delayMs });
+      },
+      letIn: (queue, responseId, priority) => {
+        expect(priority).toBe(7);
+        letIn.push(`${queue}/${responseId}`);
+        return Promise.resolve();
+      },
     },
+    storeNow: () => clock.now,
     priorityOf: () => Promise.resolve(7),
     standInLine: (responseId) => {
       inLine.push(responseId);
@@ -82,6 +96,8 @@ function setUp({ findings, pending = [], unknown = [], deferred = [], far = [] }
     logger: { warn: () => undefined },
   });
   return {
+    clock,
+    letIn,
     inLine,
     renumbered,
     rescue,
@@ -166,6 +182,26 @@ describe('a response whose job was lost', () => {
     expect(await rescue.round()).toBe(0);
     expect(enqueued).toEqual([]);
   });
+});
+
+describe('a response whose job waits for a time of a wrong clock', () => {
+  it.each(['queued', 'in_progress'] as const)(
+    'goes into its queue, while %s, when it has waited as long as it was to wait',
+    async (kind) => {
+      const { rescue, clock, letIn } = setUp({
+        findings: [finding(kind)],
+        pending: ['r1'],
+        mistimed: { r1: 8_000 },
+      });
+      for (const now of [0, 5_000]) {
+        clock.now = now;
+        expect(await rescue.round()).toBe(0);
+      }
+      clock.now = 10_000;
+      expect(await rescue.round()).toBe(1);
+      expect(letIn).toEqual(['m/r1']);
+    },
+  );
 });
 
 describe('a response that should have ended while it ran', () => {

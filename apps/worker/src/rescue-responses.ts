@@ -1,6 +1,8 @@
 import { type FailureCode, cancelled, failed, nothingProduced } from '@sluice/contract';
+import type { Mistimed } from '@sluice/queue';
 import type { Finding } from '@sluice/response-store';
 import { failureOf } from './failure.ts';
+import { MistimedJobs } from './mistimed-jobs.ts';
 
 /** Responses looked at by one script: about a millisecond of everybody's time. */
 const pageSize = 500;
@@ -24,10 +26,14 @@ export interface RescueDependencies {
   endRunning: (responseId: string) => Promise<void>;
   queue: {
     isPending(queue: string, responseId: string): Promise<boolean>;
+    mistimed(queue: string, responseId: string, now: number): Promise<Mistimed | undefined>;
+    letIn(queue: string, responseId: string, priority: number): Promise<void>;
     enqueueAgain(queue: string, responseId: string, priority: number): Promise<void>;
     remove(queue: string, responseId: string): Promise<void>;
     isDeferred(queue: string, responseId: string): Promise<boolean>;
   };
+  /** The store's clock, in milliseconds. */
+  storeNow: () => number;
   /** The priority that the job of a response has. */
   priorityOf: (responseId: string) => Promise<number>;
   /** Lets a response wait for a place of its tenant, or go into its queue. */
@@ -60,6 +66,7 @@ type Moved = 'gone' | 'ended' | 'added' | 'left';
  * - in the background and its job was never added: nobody was told that it was accepted, so it is abandoned
  * - queued, and its caller left or its time ran out: it ends without a run
  * - queued or in progress, and its job is gone or finished: the job is added again, and the claim decides
+ * - queued or in progress, and its job waits for a time that a wrong clock has set or does not see: it goes into its queue
  * - in progress, and cancelled or out of time, while nobody ends it: it is claimed and ended here
  * - let into its queue, or accepted to wait outside of it, and its job was moved by nobody: it is let in, or put in line
  *
@@ -72,6 +79,7 @@ export class Rescue {
   /** Findings of the last pass, and of this one, that need a second look. */
   #suspects = new Set<string>();
   #seen = new Set<string>();
+  readonly #mistimed = new MistimedJobs();
   /** Whether a record has vanished without its counts. */
   #mustRecount = false;
   #isStopping = false;
@@ -123,6 +131,7 @@ export class Rescue {
     this.#offset = 0;
     this.#suspects.clear();
     this.#seen.clear();
+    this.#mistimed.startOver();
   }
 
   /** Ends a round that is under way after its page. */
@@ -146,6 +155,7 @@ export class Rescue {
     this.#offset = 0;
     this.#suspects = this.#seen;
     this.#seen = new Set();
+    this.#mistimed.endPass();
   }
 
   /** Whether the last pass found it, too. Notes that this one did. */
@@ -176,6 +186,7 @@ export class Rescue {
           ? this.#putInLine(finding)
           : this.#end(finding, failure('server_error'));
       case 'queued':
+        if (await this.#hasWaitedTooLong(finding)) return this.#letIn(finding);
         if ((await this.#isPending(finding)) || !this.#wasSuspect(finding)) return 'left';
         return this.#addAgain(finding);
       case 'left_out':
@@ -185,6 +196,7 @@ export class Rescue {
       case 'stopping':
         return this.#wasSuspect(finding) ? this.#endRunning(finding) : 'left';
       case 'in_progress':
+        if (await this.#hasWaitedTooLong(finding)) return this.#letIn(finding);
         return (await this.#isPending(finding)) ? 'left' : this.#addAgain(finding);
     }
   }
@@ -207,6 +219,18 @@ export class Rescue {
     if (!isDeferred) return this.#addAgain(finding);
     logger.warn({ responseId }, 'job was forgotten outside of its queue');
     await standInLine(responseId);
+    return 'added';
+  }
+
+  async #hasWaitedTooLong({ queue, responseId }: Finding): Promise<boolean> {
+    const now = this.#dependencies.storeNow();
+    const mistimed = await this.#dependencies.queue.mistimed(queue, responseId, now);
+    return mistimed !== undefined && this.#mistimed.isOver(responseId, mistimed, now);
+  }
+
+  async #letIn({ queue, responseId }: Finding): Promise<Moved> {
+    const priority = await this.#dependencies.priorityOf(responseId);
+    await this.#dependencies.queue.letIn(queue, responseId, priority);
     return 'added';
   }
 

@@ -146,7 +146,16 @@ export class MemoryLog implements ResponseLog {
       case 'no_room':
         this.attempt += 1;
         this.token = token;
-        return { kind, held: { id: this.id, token, attempt: this.attempt, model: 'simulator' } };
+        return {
+          kind,
+          held: {
+            id: this.id,
+            token,
+            tenant: this.#record.tenant,
+            attempt: this.attempt,
+            model: 'simulator',
+          },
+        };
       case 'run':
         if (!isRepeated) this.attempt += 1;
         this.#counted = token;

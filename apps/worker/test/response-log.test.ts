@@ -51,6 +51,7 @@ responseLogConformance('the log in memory', ({ streams }) => {
     serviceTier: 'default',
     queue: 'm',
     inputBytes: 0,
+    inputTokens: 0,
     previousId: undefined,
     acceptedAt: 1_000,
     startedAt: 2_000,

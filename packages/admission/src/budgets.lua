@@ -47,19 +47,20 @@ local function budget_now(budget, now)
 end
 
 -- The state of one budget; nil where `limits` say none. `prefix` begins the names of its limits, and `amounts` are what a response may
--- take, by kind.
+-- take, by kind. `whole` has the limits of all cells, of which these may be a part.
 local function look_at_budget(budget, of, limits, prefix, amounts, now)
-  local present, over, most = nil, nil, {}
+  local present, over, most, whole = nil, nil, {}, {}
   for _, row in ipairs(budget_limits) do
     local limit = limits[prefix .. row.limit]
     if limit then
       most[row.limit] = limit
+      whole[row.limit] = limits['whole_' .. prefix .. row.limit] or limit
       present = present or budget_now(budget, now)
       local left = limit - present[row.count]
       if not over and amounts[row.kind] > left then over = { prefix .. row.limit, math.max(0, left) } end
     end
   end
-  return present and { key = budget, of = of, limits = most, present = present, amounts = amounts, over = over }
+  return present and { key = budget, of = of, limits = most, whole = whole, present = present, amounts = amounts, over = over }
 end
 
 -- The budgets of the tenant and of the key of a response that is to be accepted. Returns them, and the limit that it is more than: its name
@@ -92,7 +93,8 @@ local function reserve(budgets)
 end
 
 -- The budgets of which four fifths are taken by what `reserve` has just reserved, each once in its day or month; again where its limit was
--- changed. Returns for each: whose it is, the name of the limit, the limit, what is taken, and the number of the day or month.
+-- changed. Returns for each: whose it is, the name of the limit, the limit, what is taken, and the number of the day or month. Of a limit that is
+-- divided among cells it is the whole one, and as much of it as is taken of the part.
 local function warnings_of(budgets)
   local warnings = {}
   for _, budget in ipairs(budgets) do
@@ -100,10 +102,12 @@ local function warnings_of(budgets)
       local limit, taken = budget.limits[row.limit], budget.present[row.count] + budget.amounts[row.kind]
       if limit and taken >= limit * 0.8 then
         local period = print_amount(budget.present[row.period])
-        local told = print_amount(limit) .. ' ' .. period
+        local whole = budget.whole[row.limit]
+        if whole ~= limit then taken = limit > 0 and math.floor(taken * whole / limit + 0.5) or whole end
+        local told = print_amount(whole) .. ' ' .. period
         if redis.call('HGET', budget.key, 'warned_' .. row.limit) ~= told then
           redis.call('HSET', budget.key, 'warned_' .. row.limit, told)
-          warnings[#warnings + 1] = { budget.of, row.limit, print_amount(limit), print_amount(taken), period }
+          warnings[#warnings + 1] = { budget.of, row.limit, print_amount(whole), print_amount(taken), period }
         end
       end
     end

@@ -17,7 +17,7 @@ export { parseWeight, weightOf, type Waiting } from './waiting.ts';
 
 const file = (name: string) => new URL(`../src/${name}.lua`, import.meta.url);
 
-/** The Lua of admission that an accept needs: `enter`, `take_turn`, `take_tag`, `change_held` and `look_at_budgets`. */
+/** The Lua of admission that an accept needs: `enter`, `take_turn`, `lift_limit`, `take_tag`, `change_held` and `look_at_budgets`. */
 export const enterFragments: readonly URL[] = [
   'rate-window',
   'fair-queue',

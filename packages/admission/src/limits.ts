@@ -13,6 +13,8 @@ export type AdmissionLimits = { readonly [Name in LimitName]?: number | undefine
   key?: { readonly [Name in BudgetName]?: number | undefined } | undefined;
   /** Most responses, and most bytes of them, that may wait in the whole service. */
   service: { queued: number; queuedBytes: number };
+  /** The limits of all cells together, where these are the part that holds in one of several. Who is told of a budget is told of these. */
+  whole?: AdmissionLimits | undefined;
 };
 
 /** The tokens that one response may take of the limits. */
@@ -39,15 +41,20 @@ export function printLimits(
     const limit = limits[name];
     if (limit !== undefined) words.push(wordOf(name, limit));
   }
-  for (const name of budgetNames) {
-    const limit = limits.key?.[name];
-    if (limit !== undefined) words.push(`key_${wordOf(name, limit)}`);
-  }
+  words.push(...budgetWords(limits.key, 'key_'));
+  words.push(...budgetWords(limits.whole, 'whole_'), ...budgetWords(limits.whole?.key, 'whole_key_'));
   if (mostInput !== undefined) words.push(`most_input=${mostInput}`);
   if (words.length === 0) return '';
   words.push(`input_tokens=${input}`, `output_tokens=${output}`);
   if (truncates) words.push('truncates=1');
   return words.join(' ');
+}
+
+function budgetWords(limits: AdmissionLimits['key'], prefix: string): string[] {
+  return budgetNames.flatMap((name) => {
+    const limit = limits?.[name];
+    return limit === undefined ? [] : [`${prefix}${wordOf(name, limit)}`];
+  });
 }
 
 function wordOf(name: LimitName, limit: number): string {
@@ -90,6 +97,8 @@ export interface SpentBudget {
   isOfKey: boolean;
   limit: number;
   left: number;
+  /** Whether the limit is divided among several cells, and this is left in one of them. */
+  isDivided: boolean;
 }
 
 /** Reads what `look_at_budgets` says. */
@@ -102,13 +111,15 @@ export function parseSpent(
   const wire = isOfKey ? word.slice('key_'.length) : word;
   const name = budgetNames.find((each) => tenantLimits[each].wire === wire);
   if (name === undefined) throw new TypeError(`There is no budget '${String(word)}'`);
-  const limit = (isOfKey ? limits.key : limits)?.[name] ?? 0;
+  const { whole = limits } = limits;
+  const limit = (isOfKey ? whole.key : whole)?.[name] ?? 0;
   const amount = Number(left);
   return {
     name,
     isOfKey,
     limit,
     left: tenantLimits[name].unit === 'money' ? money.fromStored(amount) : amount,
+    isDivided: whole !== limits,
   };
 }
 

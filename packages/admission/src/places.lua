@@ -20,6 +20,13 @@ local function take_turn(load, tenant, most)
   return turn, redis.call('SCARD', running_key(load, tenant))
 end
 
+-- Takes the limit of a tenant away. Returns a turn if there was one: others may wait for a place, and the response that joins their line lets
+-- them in.
+local function lift_limit(load, tenant)
+  local places = places_key(load, tenant)
+  if redis.call('HDEL', places, 'most') == 1 then return redis.call('HINCRBY', places, 'turn', 1) end
+end
+
 -- A response goes into its queue at once.
 local function pass_line(load, tenant, queue, id, turn)
   redis.call('ZADD', line_key(load, tenant, queue), -turn, id)

@@ -99,7 +99,7 @@ export const settingsSchema = z.strictObject({
     .meta({ description: 'How long a stopping process waits for running work to finish.' }),
   workerConcurrency: wholeNumber(1, 10_000).default(32).meta({
     description:
-      'Most requests that a worker runs at a time, for each model. Models with one queue share them.',
+      'Most requests that a worker runs at a time, for each model. Models with one queue share them. With several cells it should be no less than their number, for a worker runs one in each all the same.',
   }),
   workerHealthPort: port().exactOptional().meta({
     description:

@@ -157,7 +157,7 @@ export const tenantLimits = {
     least: 1,
     most,
     description:
-      'Most requests in any minute that create nothing: reads of responses, lists and streams, cancels and deletions. Each api counts its own.',
+      'Most requests in any minute that create nothing: reads of responses, lists and streams, cancels, deletions, and creates whose Idempotency-Key has a response already. Each api counts its own.',
     // A thousand a second: a fraction of what an api can answer.
     otherwise: 60_000,
   },

@@ -37,7 +37,7 @@ export interface WebhookEvent {
 export interface BudgetWarning {
   /** The limit, by its name on the wire, such as `tokens_per_day`. */
   id: string;
-  /** Null for a budget of the whole tenant. */
+  /** The beginning of the SHA-256 of the key; null for a budget of the whole tenant. Usage takes it beside the id of a stored key. */
   api_key_id: string | null;
   limit: number;
   used: number;

@@ -1,13 +1,9 @@
 export type { QueueDepth } from './queue-depth.ts';
 export type { Outcome } from './outcome.ts';
 export { queueName, queuePrefix } from './queue-names.ts';
-export {
-  ResponseQueue,
-  type QueueCounts,
-  type QueueBacklog,
-  type QueueRoom,
-  type ResponseQueueOptions,
-} from './response-queue.ts';
+export { ResponseQueue, type ResponseQueueOptions } from './response-queue.ts';
+export type { Mistimed } from './mistimed-job.ts';
+export type { QueueBacklog, QueueCounts, QueueRoom } from './queue-figures.ts';
 export { queuesOfCells, type ResponseQueues } from './queues-of-cells.ts';
 export { DividedLimits, type DividedLimitsOptions } from './slots/divided-limits.ts';
 export { readFairShares } from './slots/fair-shares.ts';

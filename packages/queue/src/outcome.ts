@@ -18,7 +18,7 @@ export type Outcome =
  * A deferred job that nobody lets in comes back to its queue after this long, in milliseconds, and its claim decides. Only a
  * job that was forgotten waits for so long.
  */
-const deferredMs = 600_000;
+export const deferredMs = 600_000;
 
 /** The part of a BullMQ job that moves it. */
 export interface MovableJob {

@@ -3,8 +3,9 @@ import type { Redis } from 'ioredis';
 import { closeWorker } from './close-worker.ts';
 import { type Outcome, settle } from './outcome.ts';
 import { KeptSample } from './kept-sample.ts';
-import { longestBlockSeconds, PatientWorker } from './patient-worker.ts';
+import { longestBlockSeconds } from './patient-worker.ts';
 import { queuePrefix } from './queue-names.ts';
+import { SlotWorker } from './slot-worker.ts';
 
 /**
  * Slots of one BullMQ worker. They are few, because it fetches until its slots are full before it starts anything. Each BullMQ
@@ -13,21 +14,6 @@ import { queuePrefix } from './queue-names.ts';
  */
 const slotsPerWorker = 8;
 const mostWorkers = 32;
-
-class SlotWorker extends PatientWorker<{ id: string }> {
-  /** Runs so many jobs at once from now on, and one at least. */
-  setConcurrency(concurrency: number): void {
-    const isMore = concurrency > this.concurrency;
-    this.concurrency = Math.max(concurrency, 1);
-    // A loop with all slots taken looks at the number again when a job ends, which may take long. `resume` of BullMQ wakes it in the same way,
-    // but a loop that is just about to end behind a pause does not wake again.
-    const loop = Reflect.get(this, 'mainLoopQueue') as
-      | { add: (promise: Promise<void>) => void }
-      | null
-      | undefined;
-    if (isMore) loop?.add(Promise.resolve());
-  }
-}
 
 /** When to look again at a job that this process runs already, in milliseconds. */
 const redeliverAfterMs = 1_000;
@@ -50,6 +36,8 @@ export interface QueueConsumerOptions {
   /** Called when a job has been deferred: it waits where `letIn` finds it. */
   onDeferred: (responseId: string) => void;
   onError: (error: Error) => void;
+  /** Whether an error says that the store answers and refuses writes for now; none does by default. */
+  isRefusal?: (error: Error) => boolean;
   /** Called when an attempt rejected, which is a defect: its job is failed and the rescue looks after the response. */
   onDefect: (error: unknown, responseId: string) => void;
 }
@@ -74,6 +62,7 @@ export class QueueConsumer {
   readonly #running = new Set<string>();
   readonly #sample = new KeptSample();
   readonly #taken = new Map<string, number>();
+  readonly #refused = new Map<string, number>();
   readonly #busy = new Map<string, number>();
   #names: readonly string[];
   #hasStarted = false;
@@ -122,6 +111,11 @@ export class QueueConsumer {
   /** How many jobs of a queue were delivered to this consumer so far. */
   taken(name: string): number {
     return this.#taken.get(name) ?? 0;
+  }
+
+  /** How often the store has refused a step in a queue so far; see `isRefusal`. */
+  refused(name: string): number {
+    return this.#refused.get(name) ?? 0;
   }
 
   /** How many jobs of a queue this consumer has in hand. */
@@ -258,7 +252,7 @@ export class QueueConsumer {
   }
 
   #startWorker(name: string, slots: number): SlotWorker {
-    const { connection, keyPrefix, lockMs, stalledMs, keep, onError } = this.#options;
+    const { connection, keyPrefix, lockMs, stalledMs, keep, onError, isRefusal } = this.#options;
     const worker = new SlotWorker(name, (job, token) => this.#process(name, job, token), {
       connection,
       prefix: queuePrefix(keyPrefix),
@@ -274,7 +268,10 @@ export class QueueConsumer {
       drainDelay: longestBlockSeconds,
       skipVersionCheck: true,
     });
-    worker.on('error', onError);
+    worker.on('error', (error) => {
+      if (isRefusal?.(error)) this.#refused.set(name, this.refused(name) + 1);
+      onError(error);
+    });
     return worker;
   }
 }

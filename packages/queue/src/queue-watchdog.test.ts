@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { QueueRoom } from './response-queue.ts';
+import type { QueueRoom } from './queue-figures.ts';
 import { QueueWatchdog } from './queue-watchdog.ts';
 
 /** A queue in which a job waits, and a consumer with a free slot that takes nothing. */
 function setUp() {
-  const world = { now: 0, taken: 0, hasFreeSlot: true, isAway: false };
+  const world = { now: 0, taken: 0, refused: 0, hasFreeSlot: true, isAway: false };
   const room: QueueRoom = { waiting: 3, isPaused: false, hasRoom: true };
   const stuck: object[] = [];
   const watchdog = new QueueWatchdog({
@@ -12,7 +12,11 @@ function setUp() {
       names: ['vendor%2Fmodel'],
       room: () => (world.isAway ? Promise.reject(new Error('away')) : Promise.resolve(room)),
     },
-    consumer: { taken: () => world.taken, hasFreeSlot: () => world.hasFreeSlot },
+    consumer: {
+      taken: () => world.taken,
+      refused: () => world.refused,
+      hasFreeSlot: () => world.hasFreeSlot,
+    },
     now: () => world.now,
     onStuck: (found) => stuck.push(found),
   });
@@ -41,6 +45,7 @@ describe('queue watchdog', () => {
     ['runs as many as its model may', ({ room }) => (room.hasRoom = false)],
     ['has no free slot here', ({ world }) => (world.hasFreeSlot = false)],
     ['is taken from', ({ world }) => (world.taken += 1)],
+    ['is one of a store that refuses to hand out jobs', ({ world }) => (world.refused += 1)],
     ['cannot be looked at', ({ world }) => (world.isAway = true)],
   ])('leaves a queue alone that %s', async (_, change) => {
     const setup = setUp();

@@ -12,7 +12,7 @@ const stuckAfterMs = 30_000;
 
 export interface QueueWatchdogOptions {
   queue: Pick<ResponseQueue, 'names' | 'room'>;
-  consumer: Pick<QueueConsumer, 'taken' | 'hasFreeSlot'>;
+  consumer: Pick<QueueConsumer, 'taken' | 'refused' | 'hasFreeSlot'>;
   /** For durations, in milliseconds. */
   now: () => number;
   /** Called once for each queue that stands still. Only a restart of the process helps. */
@@ -23,12 +23,13 @@ export interface QueueWatchdogOptions {
  * Notices a consumer that takes nothing although it has free slots and jobs wait that it may take. A defect between the queue
  * and this process would have that effect. Such a process looks healthy from outside, and its work would wait for ever.
  *
- * A queue that cannot be read, because the store is away, counts as moving.
+ * A queue that cannot be read, because the store is away, counts as moving. So does one whose jobs the store refuses to hand out, because it has
+ * no memory, no replicas or no disk for writes: a restart mends none of that, and would end what runs.
  */
 export class QueueWatchdog {
   readonly #options: QueueWatchdogOptions;
-  /** When each queue was first seen to stand still, and how much had been taken by then. */
-  readonly #still = new Map<string, { since: number; taken: number }>();
+  /** When each queue was first seen to stand still, and how often it had moved by then. */
+  readonly #still = new Map<string, { since: number; moves: number }>();
   #timer: NodeJS.Timeout | undefined;
   #isLooking = false;
 
@@ -55,15 +56,21 @@ export class QueueWatchdog {
 
   async #lookAt(name: string): Promise<void> {
     const { consumer, now, onStuck } = this.#options;
-    const taken = consumer.taken(name);
+    const moves = this.#moves(name);
     const waiting = consumer.hasFreeSlot(name) ? await this.#waiting(name) : 0;
     const still = this.#still.get(name);
-    if (waiting === 0 || consumer.taken(name) !== taken) this.#still.delete(name);
-    else if (still?.taken !== taken) this.#still.set(name, { since: now(), taken });
+    if (waiting === 0 || this.#moves(name) !== moves) this.#still.delete(name);
+    else if (still?.moves !== moves) this.#still.set(name, { since: now(), moves });
     else if (now() - still.since >= stuckAfterMs) {
       this.#still.delete(name);
       onStuck({ queue: decodeURIComponent(name), waiting, forMs: Math.round(now() - still.since) });
     }
+  }
+
+  /** How often the store has given this consumer a job, or refused to. */
+  #moves(name: string): number {
+    const { consumer } = this.#options;
+    return consumer.taken(name) + consumer.refused(name);
   }
 
   /** How many jobs this consumer could take; none when Redis does not answer. */

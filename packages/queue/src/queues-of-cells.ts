@@ -39,6 +39,7 @@ export function queuesOfCells({ all, asked = all, of }: CellsOfQueues): Response
     isDeferred: (name, id) => of(id).isDeferred(name, id),
     remove: (name, id) => of(id).remove(name, id),
     isPending: (name, id) => of(id).isPending(name, id),
+    mistimed: (name, id, now) => of(id).mistimed(name, id, now),
     ahead: (name, id) => of(id).ahead(name, id),
     order: (name, id = '') => of(id).order(name, id),
     limitConcurrency: (name, concurrency) => tell((queue) => queue.limitConcurrency(name, concurrency)),
@@ -65,8 +66,10 @@ function figuresOfCells(all: QueuesByCell): Figures {
     if (there.length === 0 && away?.status === 'rejected') throw away.reason;
     return there;
   };
+  const growth = new Growth();
   return {
-    departures: async (name) => sum(await ask((queue) => queue.departures(name)), (count) => count),
+    departures: (name) =>
+      growth.of(name, () => ask(async (queue) => ({ queue, count: await queue.departures(name) }))),
     counts: async (name) => {
       const counts = await ask((queue) => queue.counts(name));
       return {
@@ -107,6 +110,26 @@ function figuresOfCells(all: QueuesByCell): Figures {
       return ids.flat().slice(first, first + count);
     },
   };
+}
+
+/** By how much the counts of all cells have grown. A cell that is away, or seen for the first time, adds nothing, and its next count adds what it missed. */
+class Growth {
+  readonly #last = new WeakMap<ResponseQueue, Map<string, number>>();
+  readonly #grown = new Map<string, number>();
+
+  /** The growth of the count of this name. Rejects as `read` does. */
+  async of(
+    name: string,
+    read: () => Promise<readonly { queue: ResponseQueue; count: number }[]>,
+  ): Promise<number> {
+    for (const { queue, count } of await read()) {
+      const last = this.#last.get(queue) ?? new Map<string, number>();
+      this.#last.set(queue, last);
+      this.#grown.set(name, (this.#grown.get(name) ?? 0) + count - (last.get(name) ?? count));
+      last.set(name, count);
+    }
+    return this.#grown.get(name) ?? 0;
+  }
 }
 
 interface Jobs {

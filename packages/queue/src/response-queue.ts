@@ -2,6 +2,8 @@ import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { LeanQueue } from './lean-queue.ts';
 import { type QueueDepth, readDepth } from './queue-depth.ts';
+import { type Mistimed, readMistimed } from './mistimed-job.ts';
+import type { QueueBacklog, QueueCounts, QueueRoom } from './queue-figures.ts';
 import { jobName, queuePrefix } from './queue-names.ts';
 
 /**
@@ -25,31 +27,6 @@ export interface DeferredJob {
   queue: string;
   responseId: string;
   priority: number;
-}
-
-/** Jobs by BullMQ's states, as the metrics show them. */
-export type QueueCounts = Record<
-  'waiting' | 'active' | 'delayed' | 'completed' | 'failed' | 'paused',
-  number
->;
-
-/** The backlog of a queue. */
-export interface QueueBacklog {
-  /** Jobs that wait, those that wait for a time included. */
-  waiting: number;
-  active: number;
-  isPaused: boolean;
-  /** How long ago the job that is next was added, in milliseconds by the local clock; undefined when none waits. */
-  oldestWaitMs: number | undefined;
-}
-
-/** Figures that tell whether a worker with a free slot should have taken a job. */
-export interface QueueRoom {
-  /** Jobs that a worker could take now, but for the limit. */
-  waiting: number;
-  isPaused: boolean;
-  /** Whether fewer jobs run, over all workers, than the queue's limit allows, and no rate limit holds them back. */
-  hasRoom: boolean;
 }
 
 /**
@@ -169,6 +146,12 @@ export class ResponseQueue {
       'finishedOn',
     );
     return addedAt != null && endedAt == null;
+  }
+
+  /** Reads whether a job waits for a time that a wrong clock has set or does not see; `now`: by the store's clock, in milliseconds. */
+  mistimed(name: string, responseId: string, now: number): Promise<Mistimed | undefined> {
+    const queue = this.#queue(name);
+    return readMistimed(this.#connection, (key) => queue.toKey(key), { responseId, now });
   }
 
   /** Limits how many jobs of a queue run at once over all workers; undefined lifts the limit. */

@@ -130,6 +130,49 @@ describe('a store that refuses each time', () => {
   });
 });
 
+describe('a store that reads and refuses writes', () => {
+  it.skipIf(!hasServer).each<[string, string, string]>([
+    ['memory', 'maxmemory', '1'],
+    ['replicas', 'min-replicas-to-write', '1'],
+  ])('ends no worker when it has no %s (needs a server on the PATH)', async (_, setting, tooFew) => {
+    const own = await startLocalRedis({ kind: 'server' });
+    cleanups.push(() => own.stop());
+    const { connect, client, prefix, close } = await testRedis(own.url);
+    cleanups.push(close);
+    const queue = aQueue({ connection: client, keyPrefix: prefix });
+    const { run, started, finish } = held();
+    const isRefusal = ({ message }: Error) => /^(OOM|NOREPLICAS)\b/.test(message);
+    const { worker, errors } = aWorker(run, { connection: connect(), keyPrefix: prefix, isRefusal });
+    await queue.enqueue(name, 'r1', 1);
+    await eventually(() => started.length === 1);
+    finish('r1');
+    await eventually(() => worker.inHand(name) === 0);
+    const stuck: object[] = [];
+    let now = 0;
+    const watchdog = new QueueWatchdog({
+      queue,
+      consumer: worker,
+      now: () => now,
+      onStuck: (found) => stuck.push(found),
+    });
+    worker.hold(name, 3_000);
+    await eventually(async () => /^blocked_clients:0\b/m.test(await client.info('clients')));
+    await queue.enqueue(name, 'r2', 1);
+    await client.config('SET', setting, tooFew);
+    await eventually(() => worker.hasFreeSlot(name));
+    for (let looks = 0; looks < 3; looks += 1) {
+      const before = errors.length;
+      await eventually(() => errors.length > before);
+      await watchdog.look();
+      now += 31_000;
+    }
+    expect(stuck).toEqual([]);
+    await client.config('SET', setting, '0');
+    await eventually(() => started.includes('r2'));
+    finish('r2');
+  });
+});
+
 describe('response queue', () => {
   it('keeps one job of a response that is added twice', async () => {
     const queue = aQueue();
@@ -237,6 +280,33 @@ describe('response queue', () => {
     finish('r2', { kind: 'later', afterMs: 60_000 });
     await eventually(async () => (await queue.counts(name)).delayed === 1);
     expect(await queue.isPending(name, 'r2')).toBe(true);
+  });
+
+  it.each<[string, number, boolean]>([
+    ['lies an hour further ahead than it was to wait', -3_600_000, true],
+    ['has been over for an hour', 3_600_000, true],
+    ['will come', 0, false],
+  ])('tells of a job that was given back whether its time %s', async (_, laterMs, isMistimed) => {
+    const queue = aQueue();
+    aWorker(async () => ({ kind: 'later', afterMs: 60_000 }));
+    await queue.enqueue(name, 'r1', 1);
+    await eventually(() => queue.isDeferred(name, 'r1'));
+    const mistimed = await queue.mistimed(name, 'r1', Date.now() + laterMs);
+    expect(mistimed).toEqual(
+      isMistimed ? { dueAt: expect.any(Number), delayMs: expect.any(Number) } : undefined,
+    );
+  });
+
+  it('tells of a deferred job, and of one that waits for a worker, that its time is right', async () => {
+    const queue = aQueue();
+    await queue.enqueue(name, 'given back', 1);
+    const { worker } = aWorker(async () => ({ kind: 'deferred' }));
+    await eventually(() => queue.isDeferred(name, 'given back'));
+    await worker.quiet();
+    await queue.defer(name, 'deferred');
+    await queue.enqueue(name, 'waits', 1);
+    for (const id of ['given back', 'deferred', 'waits'])
+      expect(await queue.mistimed(name, id, Date.now() - 3_600_000)).toBeUndefined();
   });
 
   it('tells so by one look at the job, however long its queue is', async () => {

@@ -67,8 +67,11 @@ export class CallerStore extends ResponseStore {
   readonly #lease: Lease;
   readonly #barrier: DurabilityBarrier | undefined;
   readonly #onError: (error: unknown) => void;
-  /** When the expiry of what a tenant has was renewed last: by tenant, queue, and whether the response was to be stored. */
-  readonly #renewedAt = new Map<string, number>();
+  /**
+   * When the expiry of what a tenant has was renewed last, and whether it had a limit of what runs: by tenant, queue, and whether the response was
+   * to be stored.
+   */
+  readonly #renewed = new Map<string, { at: number; hasPlaces: boolean }>();
 
   constructor(options: CallerStoreOptions) {
     super(options, mostInLine);
@@ -118,12 +121,15 @@ export class CallerStore extends ResponseStore {
 
   /** Admits a response and writes its record and first events, in one step, or refuses it and leaves everything as it was. */
   async accept(accepting: Accepting): Promise<AcceptResult> {
-    const { id, tenant, queue, prepared } = accepting;
+    const { id, tenant, queue, prepared, limits } = accepting;
     const renewal = `${tenant} ${queue} ${prepared.request.store !== false}`;
     const now = performance.now();
-    const mustRenew = (this.#renewedAt.get(renewal) ?? Number.NEGATIVE_INFINITY) <= now - renewEveryMs;
+    const last = this.#renewed.get(renewal);
+    const hasPlaces = limits.concurrent !== undefined;
+    // A limit that was taken away is taken away with the next response.
+    const mustRenew = !last || last.at <= now - renewEveryMs || last.hasPlaces !== hasPlaces;
     const result = await accept(this.access, accepting, { lease: this.#leaseOf(id), mustRenew });
-    if (mustRenew && result.kind === 'accepted') this.#renewedAt.set(renewal, now);
+    if (mustRenew && result.kind === 'accepted') this.#renewed.set(renewal, { at: now, hasPlaces });
     return result;
   }
 

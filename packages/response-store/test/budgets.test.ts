@@ -1,6 +1,7 @@
 import { cancelled, completed, nothingProduced, type ResponseEnd, type Usage } from '@sluice/contract';
 import type { GivenLimits } from '@sluice/contract/tenant-limits';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { partOfLimits } from '../src/cells/parts-of-limits.ts';
 import { type AcceptResult, type OutboxEntry, OutboxReader } from '../src/index.ts';
 import { type AcceptedOptions, oneServer, StoreUnderTest } from './store-under-test.ts';
 
@@ -202,6 +203,29 @@ describe('a warning', () => {
     const later = await warnings();
     expect(later).toMatchObject([ofKey, { data: { limit: 1_100, used: 902 } }]);
     expect(new Set([...first, ...later].map(({ id }) => id)).size).toBe(3);
+  });
+
+  it('of a limit that is divided among cells says the whole of it, and is the same in each', async () => {
+    const by = store.process('teller', undefined, outbox);
+    const service = { queued: 100, queuedBytes: 1_000_000 };
+    const whole = { tokensPerDay: 1_001, key: { spendPerMonth: 0.01 }, service };
+    const partIn = (at: number) => partOfLimits(whole, whole, { at, of: 2 });
+    const refused = await ask(0, 502, { limits: partIn(0), key, by });
+    expect(refused).toMatchObject({ spent: { limit: 1_001, left: 501, isDivided: true } });
+    await accepted(0, 450, { limits: partIn(0), key, price: '0 0 0 10000', by });
+    // By another cell, which counts for itself.
+    await store.server.client.del(store.keys.budget('tenant', 'team-a'), store.keys.budget('key', key));
+    await accepted(0, 450, { limits: partIn(1), key, price: '0 0 0 10000', by });
+    const told = await warnings();
+    const ofDay = { id: 'tokens_per_day', limit: 1_001 };
+    const ofMonth = { id: 'spend_per_month', limit: 0.01, used: 0.009 };
+    expect(told.map(({ data }) => data)).toMatchObject([
+      { ...ofDay, used: 899 },
+      ofMonth,
+      { ...ofDay, used: 901 },
+      ofMonth,
+    ]);
+    expect(new Set(told.map(({ id }) => id)).size).toBe(2);
   });
 
   it('is written nowhere where nobody reads it', async () => {

@@ -279,12 +279,15 @@ describe.each(servers)('on %s', (_name, connect) => {
     });
 
     it('is for the end alone after output was seen, and only then', async () => {
-      const seen = await running('a');
+      const seen = await running('a', {
+        limits: { queued: 9 },
+        tokens: { input: 7, output: 1, mostInput: undefined },
+      });
       await write(seen, 'a', 3, [delta(3)]);
       expect(await take(seen, 'b')).toMatchObject({
         kind: 'end',
         because: 'broken_off',
-        record: { sequenceNumber: 3 },
+        record: { sequenceNumber: 3, inputTokens: 7 },
       });
       const unseen = await running('a', { streams: false });
       expect(await take(unseen, 'b')).toMatchObject({ kind: 'run' });

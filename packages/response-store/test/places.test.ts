@@ -12,10 +12,10 @@ afterEach(() => store.close());
 const end = completed(nothingProduced, 1);
 
 /** Accepts a response of a tenant of which so many may run, and does what an api does next. */
-async function arrive(concurrent: number, options: AcceptedOptions = {}): Promise<string> {
+async function arrive(concurrent: number | undefined, options: AcceptedOptions = {}): Promise<string> {
   const { responseId, result } = await store.accepting({
     streams: false,
-    limits: { concurrent },
+    limits: concurrent === undefined ? {} : { concurrent },
     ...options,
   });
   if (result.kind !== 'accepted') throw new Error(`not accepted: ${result.kind}`);
@@ -236,6 +236,28 @@ describe('a tenant that may run two at a time', () => {
     letIn();
     await arrive(3);
     expect(letIn()).toEqual(ids.slice(1, 3));
+  });
+
+  it('has all that wait let in with the first response after the limit was taken away, in order', async () => {
+    const ids = await arrivals(4, 1);
+    expect(await start(ids[0] ?? '')).toBe('run');
+    letIn();
+    const next = await arrive(undefined);
+    expect(letIn()).toEqual([...ids.slice(1), next]);
+    for (const id of [next, ...ids]) expect(await start(id)).toBe('run');
+    // Later ones take no place.
+    expect(await store.field(await arrive(undefined), 'turn')).toBeNull();
+  });
+
+  it('has those let in that a process made wait which had not heard of it yet', async () => {
+    const [first = ''] = await arrivals(1, 1);
+    const [later, earlier] = [store.process('later'), store.process('earlier')];
+    await arrive(undefined, { by: earlier });
+    expect(await start(first)).toBe('run');
+    const waiting = await arrive(1, { by: later });
+    letIn();
+    const next = await arrive(undefined, { by: later });
+    expect(letIn()).toEqual([waiting, next]);
   });
 
   it('shares its places over its models, and one that takes nothing keeps no place from another', async () => {

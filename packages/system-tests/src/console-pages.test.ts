@@ -1,8 +1,11 @@
-import type { Session } from '@sluice/contract/admin';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Facets, ResponseDetail, ResponseRows, Session } from '@sluice/contract/admin';
 import { tenantLimits } from '@sluice/contract/tenant-limits';
 import { eventually, latch } from '@sluice/testing';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Browser, Page, Request } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { accessibilityViolations } from './accessibility.ts';
 import { builtConsole } from './built-console.ts';
 import { callerOf } from './caller.ts';
@@ -64,6 +67,12 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await fetch(`${url}/v1/webhook_endpoints`, { method: 'POST', headers, body: JSON.stringify(endpoint) });
     const { body } = await caller.create({ model: 'slow', background: true, input: 'Hi' });
     await fetch(`${url}/v1/responses/${body.id}/cancel`, { method: 'POST', headers });
+  }
+
+  /** The newest responses, as the service lists them. */
+  async function readRows(): Promise<ResponseRows> {
+    const answer = await fetch(`${service.adminUrls[0]}/admin/v1/responses`);
+    return (await answer.json()) as ResponseRows; // The API's own answer.
   }
 
   const urlOf = (path: string) => `${service.adminUrls[0]}/console${path}`;
@@ -202,6 +211,140 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     expect(complaints).toEqual([]);
   });
 
+  it('counts spans of time from the present, however long a page is open', async () => {
+    const { page } = await openConsole(browser, urlOf('/keys'));
+    await page.clock.install();
+    const hourMs = 3_600_000;
+    /** The moment from which the next reading asks that has one after `earliest`. */
+    const askedFrom = async (member: string, unitMs: number, earliest = 0) => {
+      const fromOf = (url: string) => Number(new URL(url).searchParams.get(member)) * unitMs;
+      return fromOf((await page.waitForRequest((asked) => fromOf(asked.url()) > earliest)).url());
+    };
+    await page.goto(urlOf('/responses'));
+    await page.getByText(/^\d+ responses$/).waitFor();
+    await page.clock.fastForward(6 * hourMs);
+    const present = await page.evaluate<number>('Date.now()');
+    const first = askedFrom('from', 1);
+    await button(page, 'Time').click();
+    await page.getByRole('option', { name: 'Last 5 minutes' }).click();
+    expect(await first).toBeGreaterThan(present - hourMs);
+    const later = askedFrom('from', 1, (await first) + 5 * hourMs);
+    await page.clock.fastForward(6 * hourMs);
+    expect(await later).toBeGreaterThan(present);
+
+    const usage = askedFrom('start_time', 1_000);
+    await page.goto(urlOf('/usage'));
+    const laterUsage = askedFrom('start_time', 1_000, (await usage) + 5 * hourMs);
+    await page.clock.fastForward(6 * hourMs);
+    await laterUsage;
+    await page.context().close();
+  });
+
+  it('names the span of time of all that is acted on', async () => {
+    const { page, complaints } = await open('/responses?since=24h');
+    await button(page, /^Act on all/).click();
+    await page.getByRole('menuitem', { name: /Retry/ }).click();
+    await unlock(page);
+    await page.getByText('All that match the filters and were accepted in the last 24 hours').waitFor();
+    await button(page, 'Leave it').click();
+    expect(complaints).toEqual([]);
+  });
+
+  it('says that what it shows is out of date while the service cannot read its store', async () => {
+    const { page } = await open('/keys');
+    const error = {
+      ...{ type: 'server_error', code: 'server_is_overloaded', param: null },
+      message: 'Redis does not answer.',
+    };
+    const events = '**/overview/events';
+    const body = `event: unavailable\ndata: ${JSON.stringify({ error })}\n\n`;
+    await page.route(events, (route) => route.fulfill({ contentType: 'text/event-stream', body }));
+    await page.getByRole('link', { name: 'Overview' }).click();
+    const problem = page.getByText('The state of the service cannot be read at the moment');
+    await problem.waitFor();
+    await page.getByText('Redis does not answer. This was read').waitFor();
+    expect(await page.getByText('Nothing needs attention').count()).toBe(0);
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await page.unroute(events);
+    await problem.waitFor({ state: 'hidden' });
+
+    await page.route('**/responses/facets**', async (route) => {
+      const answer = await route.fetch();
+      const facets = (await answer.json()) as Facets; // The API's own answer.
+      const index = { ...facets.index, state: 'unavailable' };
+      await route.fulfill({ response: answer, json: { ...facets, index } });
+    });
+    await page.getByRole('link', { name: 'Responses', exact: true }).click();
+    await page.getByText('The journal cannot be read at the moment').waitFor();
+  });
+
+  it('asks once for older responses that cannot be read, and again when its reader wants it', async () => {
+    const { page } = await open('/keys');
+    let asked = 0;
+    // Its connection would have the list read again.
+    await page.route('**/responses/events**', (route) => route.abort());
+    await page.route('**/admin/v1/responses?**', async (route) => {
+      if (route.request().url().includes('after=')) {
+        asked += 1;
+        await route.fulfill({ status: 503, json: { error: { message: 'Redis does not answer.' } } });
+        return;
+      }
+      const answer = await route.fetch();
+      const rows = (await answer.json()) as ResponseRows; // The API's own answer.
+      await route.fulfill({ response: answer, json: { ...rows, has_more: true, next: 'more' } });
+    });
+    await page.getByRole('link', { name: 'Responses', exact: true }).click();
+    await page.evaluate('window.scrollTo(0, document.body.scrollHeight)');
+    const again = button(page, 'Read the list again');
+    await again.waitFor();
+    // The table is drawn anew, and its end comes into view again.
+    await page.evaluate('window.scrollTo(0, 0)');
+    await lookAgain(page, { viewport: phone });
+    await page.evaluate('window.scrollTo(0, document.body.scrollHeight)');
+    await lookAgain(page);
+    expect(asked).toBe(1);
+    await again.click();
+    await eventually(() => expect(asked).toBe(2));
+  });
+
+  it('reads the list again when more is new than it was told of', async () => {
+    const { page, complaints } = await open('/keys');
+    const [newest] = (await readRows()).data;
+    if (newest === undefined) throw new Error('There is no response.');
+    const told = Array.from({ length: 500 }, (_, at) => ({
+      ...newest,
+      id: `resp_${String(at).padStart(20, '0')}`,
+      accepted_at: newest.accepted_at + 1 + at,
+    }));
+    const connections: ServerResponse[] = [];
+    const stream = createServer((_, answer) => {
+      answer.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+      connections.push(answer);
+    }).listen(0, '127.0.0.1');
+    await once(stream, 'listening');
+    onTestFinished(() => stream.close().closeAllConnections());
+    const { port } = stream.address() as AddressInfo; // It listens on a port.
+    await page.route('**/responses/events**', (route) =>
+      route.continue({ url: `http://127.0.0.1:${port}/` }),
+    );
+    const lists = { asked: 0, ended: 0 };
+    const isList = (asked: Request) => asked.url().includes('/admin/v1/responses?');
+    page.on('request', (asked) => (lists.asked += Number(isList(asked))));
+    const ended = (asked: Request) => (lists.ended += Number(isList(asked)));
+    page.on('requestfinished', ended);
+    page.on('requestfailed', ended);
+    await page.getByRole('link', { name: 'Responses', exact: true }).click();
+    // One is read with the page, and one after its connection is made, which ends the first if that still goes on.
+    await eventually(() => expect(lists).toEqual({ asked: 2, ended: 2 }));
+    connections[0]?.write(`event: rows\ndata: ${JSON.stringify({ rows: told, total: 501 })}\n\n`);
+    const invented = table(page).locator('a[href*="resp_000"]').first();
+    await invented.waitFor();
+    // The service has none of them.
+    await invented.waitFor({ state: 'hidden' });
+    await table(page).locator(`a[href$="${newest.id}"]`).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   it('follows a response that runs, loses no event over a cut, and cancels it', async () => {
     const id = await startedStream('Go on [[sluice: tokens=1000 tokens_per_second=10]]');
     const { page, complaints } = await open(`/responses/${id}`);
@@ -219,6 +362,20 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await page.getByText('Everything was sent').waitFor();
     await page.getByText('Cancelled', { exact: true }).waitFor();
     expect(await received.textContent()).toMatch(/0 missing, 0 repeated/);
+    expect(complaints).toEqual([]);
+  });
+
+  it('offers to retry a response that has ended, also when nobody knows the time of its end', async () => {
+    const { page, complaints } = await open('/keys');
+    await page.route(`**/admin/v1/responses/${answeredId}`, async (route) => {
+      const answer = await route.fetch();
+      const detail = (await answer.json()) as ResponseDetail; // The API's own answer.
+      const row = { ...detail.row, status: 'failed', ended_at: null };
+      await route.fulfill({ response: answer, json: { ...detail, row } });
+    });
+    await page.goto(urlOf(`/responses/${answeredId}`));
+    await button(page, 'Retry').waitFor();
+    expect(await button(page, 'Cancel').count()).toBe(0);
     expect(complaints).toEqual([]);
   });
 

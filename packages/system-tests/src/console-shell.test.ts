@@ -184,6 +184,37 @@ describe.skipIf(chromiumPath === undefined)('the shell of the console in a brows
     await page.context().close();
   });
 
+  it('stays when a part of it cannot be loaded, says so, and loads it when it is asked for again', async () => {
+    // The browser has no part of the console yet.
+    const { page } = await openConsole(browser, `${service.adminUrls[0]}/console/queues`);
+    const pause = button(page, 'Pause simulator');
+    await pause.waitFor();
+    const parts = '**/assets/*';
+    await page.route(parts, (route) => route.fulfill({ status: 404 }));
+    const notice = page.getByRole('alert');
+    // Its dialog could not open, so the act that asked for the token is over.
+    await pause.click();
+    await notice.getByText('could not be loaded').waitFor();
+    await takePicture(page, 'console-part-missing');
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await notice.getByRole('button', { name: 'Close' }).click();
+    await page.keyboard.press('?');
+    await notice.getByText('could not be loaded').waitFor();
+    await page.unroute(parts);
+    await pause.click();
+    await tokenField(page).fill(actionToken);
+    await page.route(parts, (route) => route.fulfill({ status: 404 }));
+    await page.keyboard.press('Enter');
+    await button(page, 'Pause the queue').click();
+    await notice.getByText('The queue simulator is paused.').waitFor();
+    await page.unroute(parts);
+    await button(page, 'Resume simulator').click();
+    await page.getByText('The queue simulator is open again.').waitFor();
+    await pause.waitFor();
+    expect(await page.getByText('The queue simulator is paused.').count()).toBe(0);
+    await page.context().close();
+  });
+
   it('is beside a reference that follows the theme, and finds a path', async () => {
     const page = await browser.newPage({ colorScheme: 'dark' });
     await page.goto(`${service.apiUrls[0]}/docs`);

@@ -1,3 +1,4 @@
+import type { KeySettings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import type { FastifyInstance } from 'fastify';
 import type { ReadLimits } from '../read-limits.ts';
@@ -17,13 +18,29 @@ export function registerReadLimits(app: FastifyInstance, { readLimits }: { readL
   app.addHook('onRequest', (request, _reply, done) => {
     const { takesBody, isRead } = request.routeOptions.config;
     if (takesBody === true && isRead !== true) return done();
-    const { name, limits } = request.key;
-    const waitMs = readLimits.count(name, limits.readsPerMinute);
-    done(waitMs === undefined ? undefined : readLimitReached(limits.readsPerMinute, waitMs));
+    try {
+      countRead(readLimits, request.key);
+    } catch (error) {
+      return done(error as Error); // a ServiceError
+    }
+    done();
   });
 }
 
-export function readLimitReached(limit: number, waitMs: number): ServiceError {
+/**
+ * Counts a read of a tenant.
+ *
+ * @throws {ServiceError} when it has read too much in this minute.
+ */
+export function countRead(
+  readLimits: ReadLimits,
+  { name, limits }: Pick<KeySettings, 'name' | 'limits'>,
+): void {
+  const waitMs = readLimits.count(name, limits.readsPerMinute);
+  if (waitMs !== undefined) throw readLimitReached(limits.readsPerMinute, waitMs);
+}
+
+function readLimitReached(limit: number, waitMs: number): ServiceError {
   // Rounded up: a client that obeys the text must not come too early.
   const seconds = Math.ceil(waitMs / 100) / 10;
   const message = `Rate limit reached: ${limit} reads per minute. Please try again in ${seconds}s.`;

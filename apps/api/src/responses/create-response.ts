@@ -58,7 +58,6 @@ export class ResponseCreator {
       const attachment = this.#attach(caller, { responseId, isKept, canReturn });
       return { wait, close: closesBoth(wait, attachment) };
     });
-    const { wait } = watched;
     let isAccepted = false;
     let hasAnswer = false;
     try {
@@ -67,12 +66,12 @@ export class ResponseCreator {
       isAccepted = true;
       const { accepted, use } = acceptance;
       creation.onAccepted({ responseId: accepted.id, use, isReplayed: false });
-      const created = await this.#awaitWhole(caller, wait, { accepted, withinMs });
+      const created = await this.#awaitWhole(caller, watched.wait, { accepted, withinMs });
       if (created.kind === 'response') await creation.onWhole?.(created.answer);
       hasAnswer = true;
       return created;
     } finally {
-      watched.close(isAccepted ? endOfWait(wait, caller, { hasAnswer }) : 'not_accepted');
+      watched.close(isAccepted ? endOfWait(watched.wait, caller, { hasAnswer }) : 'not_accepted');
     }
   }
 
@@ -276,6 +275,7 @@ export class ResponseCreator {
         let isTaken = false;
         try {
           const acceptance = await acceptor.accept(responseId, caller, { ...creation, checked });
+          if (acceptance.kind === 'duplicate') creation.onDuplicate?.();
           if (acceptance.kind !== 'refused') {
             isTaken = true;
             return { watched, acceptance };

@@ -7,6 +7,11 @@ import type { EventSink } from './event-sink.ts';
 
 /** A response that is to be created, and what its caller is told. */
 export interface Creation extends NewResponse {
+  /**
+   * Called when an Idempotency-Key stands for a response already, before that is looked at. It may throw: the store has limited nothing, and the
+   * response goes on for as long as its caller may be away.
+   */
+  onDuplicate?: () => void;
   /** Called once it is certain that there is a response, before its body, its first event or its error. */
   onAccepted: (facts: AnswerFacts) => void;
   /**

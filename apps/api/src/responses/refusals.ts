@@ -88,11 +88,12 @@ export function overBudget(
   { spent, use }: Extract<AcceptResult, { kind: 'over_budget' }>,
   { now, currency }: { now: number; currency: string },
 ): RateLimited {
-  const { name, isOfKey, limit, left } = spent;
+  const { name, isOfKey, limit, left, isDivided } = spent;
   const unit = tenantLimits[name].unit === 'money' ? currency : 'tokens';
   const amount = (value: number) => `${value.toLocaleString('en', { maximumFractionDigits: 6 })} ${unit}`;
   const { period, begins } = nextPeriod(name, now);
-  const message = `The ${isOfKey ? 'key' : 'account'} may take ${amount(limit)} a ${period}. ${amount(left)} are left, and the request may take more. The next ${period} begins at ${begins}.`;
+  const [divided, where] = isDivided ? [', in equal parts of several cells', ' in one of them'] : ['', ''];
+  const message = `The ${isOfKey ? 'key' : 'account'} may take ${amount(limit)} a ${period}${divided}. ${amount(left)} are left${where}, and the request may take more. The next ${period} begins at ${begins}.`;
   return new RateLimited(message, undefined, use, 'insufficient_quota');
 }
 

@@ -12,6 +12,8 @@ import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { serveCaller } from '../plugins/caller.ts';
 import { releaseBody } from '../plugins/json-body.ts';
+import { countRead } from '../plugins/read-limits.ts';
+import type { ReadLimits } from '../read-limits.ts';
 import { rateLimitHeaders } from '../rate-limit-headers.ts';
 import type { Caller } from '../responses/caller.ts';
 import { type Dialect, responseBody } from '../responses/dialect.ts';
@@ -30,6 +32,7 @@ export interface CreateResponseContext {
   responses: Responses;
   open: OpenRequests;
   bodyBudget: BodyBudget;
+  readLimits: ReadLimits;
   telemetry: Telemetry;
 }
 
@@ -91,7 +94,7 @@ export const createResponse = defineRoute({
  */
 export function serveCreation(
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
-  { open, bodyBudget }: Pick<CreateResponseContext, 'open' | 'bodyBudget'>,
+  { open, bodyBudget, readLimits }: Pick<CreateResponseContext, 'open' | 'bodyBudget' | 'readLimits'>,
   { pending, idempotencyKey }: { pending: PendingRequest; idempotencyKey: string | undefined },
   serve: (caller: Caller, creation: Creation) => Promise<FastifyReply>,
 ): Promise<FastifyReply> {
@@ -101,6 +104,8 @@ export function serveCreation(
       pending,
       idempotencyKey,
       reserve: (bytes: number) => request.bodyReservation?.grow(bytes),
+      // It creates nothing, and brings an answer as a read does.
+      onDuplicate: () => countRead(readLimits, request.key),
       onAccepted: (facts: AnswerFacts) => {
         unpin?.();
         releaseBody(request);

@@ -10,7 +10,7 @@ import type { PreparedFrame } from '../bodies/prepare-frame.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { keysNotYetKnown } from '../plugins/authentication.ts';
 import { asServiceError } from '../plugins/error-handler.ts';
-import { readLimitReached } from '../plugins/read-limits.ts';
+import { countRead } from '../plugins/read-limits.ts';
 import { tellRefusal } from '../refused-creates.ts';
 import type { ReadLimits } from '../read-limits.ts';
 import type { PresentationOptions } from '../responses/event-presentation.ts';
@@ -244,9 +244,7 @@ export class SocketConnection {
 
   /** Counts a frame that creates nothing as a read, so that no connection can send it without end. */
   #countRead(): void {
-    const { name, limits } = this.#keyInEffect();
-    const waitMs = this.#dependencies.readLimits.count(name, limits.readsPerMinute);
-    if (waitMs !== undefined) throw readLimitReached(limits.readsPerMinute, waitMs);
+    countRead(this.#dependencies.readLimits, this.#keyInEffect());
   }
 
   #end(error: ServiceError, code: CloseCode): void {

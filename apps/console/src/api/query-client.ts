@@ -33,3 +33,17 @@ export function adminQuery<T>(path: string, search: Search = {}) {
     queryFn: ({ signal }) => getJson<T>(path, search, signal),
   });
 }
+
+/**
+ * The options of a query whose search counts back from now. `search` makes it of the moment of each reading in Unix milliseconds,
+ * and `key` stands for it, so that what was read stays shown while the moment moves on.
+ */
+export function recentQuery<T>(
+  path: string,
+  { key, search }: { key: Search; search: (nowMs: number) => Search },
+) {
+  return queryOptions({
+    queryKey: [path, key],
+    queryFn: ({ signal }) => getJson<T>(path, search(Date.now()), signal),
+  });
+}

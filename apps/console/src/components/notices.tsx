@@ -1,20 +1,29 @@
 import type { NotificationData } from '@mantine/notifications';
-import { lazy, Suspense, useSyncExternalStore } from 'react';
+import { useSyncExternalStore } from 'react';
+import classes from './notices.module.css';
 
 /** The library that shows notices, loaded when there is the first one to show. */
-const load = () => import('@mantine/notifications');
+type Library = typeof import('@mantine/notifications');
 
-const Stack = lazy(async () => ({ default: (await load()).Notifications }));
+interface Corner {
+  library?: Library;
+  /** A notice for which the library could not be loaded. */
+  plain?: NotificationData | undefined;
+}
 
-let isWanted = false;
+let corner: Corner = {};
 const listeners = new Set<() => void>();
 
-/** Shows a notice in the corner. A notice before the corner is loaded waits for it. */
+/** Shows a notice in the corner: without its library, which a service that is away cannot give, in plain text. */
 export async function showNotice(notice: NotificationData): Promise<void> {
-  isWanted = true;
+  const library = corner.library ?? (await import('@mantine/notifications').catch(() => undefined));
+  setCorner(library === undefined ? { plain: notice } : { library });
+  library?.notifications.show(notice);
+}
+
+function setCorner(next: Corner): void {
+  corner = next;
   for (const listener of listeners) listener();
-  const { notifications } = await load();
-  notifications.show(notice);
 }
 
 function subscribe(listener: () => void): () => void {
@@ -24,11 +33,18 @@ function subscribe(listener: () => void): () => void {
 
 /** The corner where notices stand; one for the whole console. */
 export function Notices() {
-  const isShown = useSyncExternalStore(subscribe, () => isWanted);
-  if (!isShown) return null;
+  const { library, plain } = useSyncExternalStore(subscribe, () => corner);
+  if (library !== undefined) return <library.Notifications position="bottom-right" />;
+  if (plain === undefined) return null;
   return (
-    <Suspense>
-      <Stack position="bottom-right" />
-    </Suspense>
+    <div className={classes['plain']} role="alert">
+      <div>
+        {plain.title !== undefined && <strong>{plain.title}</strong>}
+        <p>{plain.message}</p>
+      </div>
+      <button type="button" onClick={() => setCorner({})}>
+        Close
+      </button>
+    </div>
   );
 }

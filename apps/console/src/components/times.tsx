@@ -24,6 +24,13 @@ export function useNow(): number {
   return useSyncExternalStore(subscribe, () => now);
 }
 
+/** The present minute: its beginning in Unix milliseconds by the clock of this machine, anew when it is over. */
+export function useMinute(): number {
+  return useSyncExternalStore(subscribe, () => Math.floor(Date.now() / minuteMs) * minuteMs);
+}
+
+const minuteMs = 60_000;
+
 let now = Date.now();
 let timer: number | undefined;
 const listeners = new Set<() => void>();

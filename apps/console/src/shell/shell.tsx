@@ -1,22 +1,16 @@
 import { Outlet, useRouterState } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
+import { useEffect, useState, useSyncExternalStore } from 'react';
 import { actionToken } from '../api/action-token.ts';
 import { AwayBanner } from './away-banner.tsx';
 import { Header } from './header.tsx';
 import { Navigation } from './navigation.tsx';
 import classes from './shell.module.css';
+import { usePart } from './use-part.ts';
 import { useShortcuts } from './use-shortcuts.ts';
 
-// Behind a button, so not part of the first page.
-const ActionTokenDialog = lazy(async () => ({
-  default: (await import('./action-token-dialog.tsx')).ActionTokenDialog,
-}));
-const ShortcutsDialog = lazy(async () => ({
-  default: (await import('./shortcuts-dialog.tsx')).ShortcutsDialog,
-}));
-const NavigationDrawer = lazy(async () => ({
-  default: (await import('./navigation-drawer.tsx')).NavigationDrawer,
-}));
+const loadTokenDialog = async () => (await import('./action-token-dialog.tsx')).ActionTokenDialog;
+const loadShortcuts = async () => (await import('./shortcuts-dialog.tsx')).ShortcutsDialog;
+const loadDrawer = async () => (await import('./navigation-drawer.tsx')).NavigationDrawer;
 
 /** The frame of every page: the navigation, the header, and the dialog of the action token. */
 export function Shell() {
@@ -24,10 +18,16 @@ export function Shell() {
   const [isDrawerOpen, setDrawerOpen] = useState(false);
   useEffect(() => setDrawerOpen(false), [pathname]);
   const question = useSyncExternalStore(actionToken.subscribe, () => actionToken.question);
-  const wantsDrawer = useOnceTrue(isDrawerOpen);
-  const wantsDialog = useOnceTrue(question !== undefined);
+  const NavigationDrawer = usePart(isDrawerOpen, { load: loadDrawer, onFailed: () => setDrawerOpen(false) });
+  const ActionTokenDialog = usePart(question !== undefined, {
+    load: loadTokenDialog,
+    onFailed: () => question?.answer(undefined),
+  });
   const [showsShortcuts, setShowsShortcuts] = useState(false);
-  const wantsShortcuts = useOnceTrue(showsShortcuts);
+  const ShortcutsDialog = usePart(showsShortcuts, {
+    load: loadShortcuts,
+    onFailed: () => setShowsShortcuts(false),
+  });
   useShortcuts(() => setShowsShortcuts(true));
   return (
     <div className={classes['shell']}>
@@ -37,11 +37,7 @@ export function Shell() {
       <aside className={classes['side']}>
         <Navigation />
       </aside>
-      {wantsDrawer && (
-        <Suspense>
-          <NavigationDrawer isOpen={isDrawerOpen} onClose={() => setDrawerOpen(false)} />
-        </Suspense>
-      )}
+      {NavigationDrawer && <NavigationDrawer isOpen={isDrawerOpen} onClose={() => setDrawerOpen(false)} />}
       <div className={classes['column']}>
         <Header onMenu={() => setDrawerOpen(true)} />
         <main id="main" tabIndex={-1} className={classes['main']}>
@@ -49,23 +45,10 @@ export function Shell() {
           <Outlet />
         </main>
       </div>
-      {wantsShortcuts && (
-        <Suspense>
-          <ShortcutsDialog isOpen={showsShortcuts} onClose={() => setShowsShortcuts(false)} />
-        </Suspense>
+      {ShortcutsDialog && (
+        <ShortcutsDialog isOpen={showsShortcuts} onClose={() => setShowsShortcuts(false)} />
       )}
-      {wantsDialog && (
-        <Suspense>
-          <ActionTokenDialog />
-        </Suspense>
-      )}
+      {ActionTokenDialog && <ActionTokenDialog />}
     </div>
   );
-}
-
-/** Whether it has ever been true, so that a dialog can close with its transition. */
-function useOnceTrue(isTrue: boolean): boolean {
-  const [wasTrue, setWasTrue] = useState(isTrue);
-  if (isTrue && !wasTrue) setWasTrue(true);
-  return wasTrue || isTrue;
 }

@@ -3,7 +3,23 @@ import { SlotShares } from './slot-shares.ts';
 
 /** Two cells of a worker with 32 slots, whose consumers tell what they are given. */
 function twoCells() {
-  const cells = ['0', 's'].map((name) => ({ name, waiting: 0, running: 0, slots: 0, isAway: false }));
+  const { cells, shares } = someCells([2, 2], 32);
+  const [first, second] = cells;
+  if (!first || !second) throw new Error('there are two');
+  return { first, second, shares };
+}
+
+/** Cells of a worker, by the slots that each keeps at least. */
+function someCells(least: readonly number[], slots: number) {
+  const tooFew: object[] = [];
+  const cells = least.map((leastSlots, at) => ({
+    name: String(at),
+    leastSlots,
+    waiting: 0,
+    running: 0,
+    slots: 0,
+    isAway: false,
+  }));
   const sharing = cells.map((cell) => ({
     queues: {
       name: cell.name,
@@ -18,21 +34,20 @@ function twoCells() {
       runningFlows: () => Promise.resolve({ passed: 0, flows: [] }),
     },
     consumer: {
-      leastSlots: 2,
+      leastSlots: cell.leastSlots,
       inHand: () => cell.running,
-      setSlots: (_name: string, slots: number) => {
-        cell.slots = slots;
+      setSlots: (_name: string, given: number) => {
+        cell.slots = given;
       },
     },
   }));
   const shares = new SlotShares({
     cells: () => sharing,
     names: () => ['m'],
-    slots: 32,
+    slots,
+    onTooFew: (found) => tooFew.push(found),
   });
-  const [first, second] = cells;
-  if (!first || !second) throw new Error('there are two');
-  return { first, second, shares };
+  return { cells, shares, tooFew };
 }
 
 describe('the slots of a worker', () => {
@@ -66,5 +81,23 @@ describe('the slots of a worker', () => {
     second.isAway = true;
     await shares.look();
     expect([first.slots, second.slots]).toEqual([30, 2]);
+  });
+
+  it('are no more than there are where one cell keeps more of them than the others', async () => {
+    const { cells, shares } = someCells([4, ...Array<number>(9).fill(1)], 32);
+    shares.begin(['m']);
+    await shares.look();
+    expect(cells.reduce((sum, { slots }) => sum + slots, 0)).toBeLessThanOrEqual(32);
+  });
+
+  it.each([
+    [[1, 1], 1, [{ slots: 1, kept: 2 }]],
+    [[1, 1], 2, []],
+    [[4], 1, []],
+  ])('are said to be too few where cells keep %j of %d', async (least, slots, expected) => {
+    const { shares, tooFew } = someCells(least, slots);
+    shares.start();
+    await shares.stop();
+    expect(tooFew).toEqual(expected);
   });
 });

@@ -29,12 +29,15 @@ export interface SlotSharesOptions {
   names: () => readonly string[];
   /** Slots of this process for each queue, in all cells together. */
   slots: number;
+  /** Called when cells are joined that have fewer slots than they keep together: they may run so many more at a time than there are. */
+  onTooFew: (found: { slots: number; kept: number }) => void;
 }
 
 /**
  * Divides the slots of a worker for a queue over the cells each second. While there are enough of them, each cell has what it needs. When there are too
  * few, they are shared as fairly between tenants as if there were one cell. Every cell keeps one or a few, so that a response in an idle one begins
- * at once; a cell that does not answer keeps these alone.
+ * at once; a cell that does not answer keeps these alone. Where there are fewer slots than the cells keep together, a worker runs more than its
+ * slots: to hold all cells but one would keep responses waiting while nothing runs.
  */
 export class SlotShares {
   readonly #options: SlotSharesOptions;
@@ -53,8 +56,10 @@ export class SlotShares {
   /** With one cell there is nothing to divide. */
   start(): void {
     this.#isRunning = true;
-    const { cells, names } = this.#options;
+    const { cells, names, slots, onTooFew } = this.#options;
     if (cells().length === 1) return;
+    const kept = sum(cells().map(leastOf));
+    if (kept > slots) onTooFew({ slots, kept });
     this.begin(names());
     this.#looks.start();
   }
@@ -151,17 +156,24 @@ export class SlotShares {
   #share(name: string, weights: readonly number[]): void {
     const { slots } = this.#options;
     const cells = this.#options.cells();
-    // A cell that was there alone has the most of them.
-    const least = Math.max(1, ...cells.map(({ consumer }) => consumer.leastSlots));
-    const shares = divide(slots, weights, least).map((share) => Math.max(share, least));
+    // A cell that was there alone keeps the most of them.
+    const leasts = cells.map(leastOf);
+    const shares = divide(slots, weights, Math.max(...leasts)).map((share, at) =>
+      Math.max(share, leasts[at] ?? 1),
+    );
     // Jobs beyond the share of their cell go on, and another cell has less until they have ended.
     const taken = cells.map(({ consumer }, at) => Math.max(shares[at] ?? 0, consumer.inHand(name)));
     const all = sum(taken);
     for (const [at, { consumer }] of cells.entries()) {
       const left = slots - (all - (taken[at] ?? 0));
-      consumer.setSlots(name, Math.max(least, Math.min(shares[at] ?? 0, left)));
+      consumer.setSlots(name, Math.max(leasts[at] ?? 1, Math.min(shares[at] ?? 0, left)));
     }
   }
+}
+
+/** The fewest slots that a cell keeps. */
+function leastOf({ consumer }: SharingCell): number {
+  return Math.max(1, consumer.leastSlots);
 }
 
 function sum(numbers: readonly number[]): number {

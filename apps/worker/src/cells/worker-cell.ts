@@ -1,5 +1,11 @@
 import { QueueConsumer, QueueWatchdog } from '@sluice/queue';
-import { loggedError, type Logger, untilRedisTakes } from '@sluice/runtime';
+import {
+  isRedisUnavailable,
+  isReplyMissing,
+  loggedError,
+  type Logger,
+  untilRedisTakes,
+} from '@sluice/runtime';
 import type { ConnectedSettings } from '@sluice/wiring';
 import type { AttemptRunner } from '../attempt-runner.ts';
 import { rescueOfWorker } from '../rescue-of-worker.ts';
@@ -71,6 +77,7 @@ export class WorkerCell {
       keyPrefix: cell.keyPrefix,
       names: cell.queue.names,
       onError,
+      isRefusal: (error) => isRedisUnavailable(error) && !isReplyMissing(error),
       connection: cell.clients.jobs,
       concurrency: workerConcurrency,
       consumers: this.#options.cellCount,

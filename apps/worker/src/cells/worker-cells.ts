@@ -22,6 +22,7 @@ export class WorkerCells implements Pick<QueueConsumer, 'serve' | 'taken' | 'inH
       cells: () => this.#sharing,
       names: () => this.#names,
       slots: options.settings.workerConcurrency,
+      onTooFew: (found) => options.logger.warn(found, 'the cells keep more slots than the worker has'),
     });
     const share = () => {
       this.#sharing = cells.all.flatMap((cell) => {

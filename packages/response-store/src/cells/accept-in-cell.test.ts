@@ -7,7 +7,11 @@ import { TenantCells } from './tenant-cells.ts';
 
 const use = { requests: undefined, tokens: undefined };
 const refusals: AcceptResult[] = [
-  { kind: 'over_budget', spent: { name: 'tokensPerDay', isOfKey: false, limit: 9, left: 1 }, use },
+  {
+    kind: 'over_budget',
+    spent: { name: 'tokensPerDay', isOfKey: false, limit: 9, left: 1, isDivided: true },
+    use,
+  },
   { kind: 'store_share_full', retryAfterMs: 60_000, use },
 ];
 

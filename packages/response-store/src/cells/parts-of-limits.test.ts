@@ -24,6 +24,7 @@ it('a key has its part of its own budget, and what a tenant has by default it ha
     storedBytes: 5_000,
     key: { tokensPerDay: 4 },
     service,
+    whole: { ...limits, storedBytes: 5_000 },
   });
   expect(partOfLimits(limits, limits, { at: 0, of: 1 })).toBe(limits);
 });

@@ -38,7 +38,12 @@ export function cellCountOf(limits: Limits, open: number): number {
 export function partOfLimits<Whole extends AdmissionLimits>(limits: Whole, own: Limits, part: Part): Whole {
   if (part.of === 1) return limits;
   const key = limits.key && partOf(limits.key, budgetNames, part);
-  return { ...limits, ...partOf(own, countedLimits, part), ...(key && { key: { ...limits.key, ...key } }) };
+  return {
+    ...limits,
+    ...partOf(own, countedLimits, part),
+    ...(key && { key: { ...limits.key, ...key } }),
+    whole: limits,
+  };
 }
 
 function partOf<Name extends LimitName>(

@@ -70,6 +70,8 @@ export const recordFields = {
   turn: field('number', 'accept'),
   /** Tokens that are reserved for it; absent without a limit of tokens. */
   tokens: field('number', 'accept'),
+  /** About how many tokens go into it, with what it continues from; absent in records of older releases. No script reads it. */
+  input_tokens: field('number', 'accept'),
   /** The price of its tokens, as billionths of the currency for one of each kind; absent without a price. See budgets.lua in admission. */
   price: field('text', 'accept'),
   /** The amounts that are reserved for it in budgets, and in which; absent without one. See budgets.lua in admission. */
@@ -169,6 +171,7 @@ export const factFields = [
   'key',
   'price',
   'reserved',
+  'input_tokens',
 ] satisfies FieldName[];
 
 /** The field of the hash that has them. */

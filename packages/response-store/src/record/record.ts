@@ -52,6 +52,8 @@ export interface ClaimedRecord extends ResponseRecord {
   input: InputItem[];
   /** How many bytes the input has as JSON; 0 when it was not read, because the response is only ended. */
   inputBytes: number;
+  /** About how many tokens go into it, with what it continues from, as its accept estimated them; 0 when nobody knows. */
+  inputTokens: number;
   /** The stored response that it continues from. */
   previousId: string | undefined;
   /** The right to write. */

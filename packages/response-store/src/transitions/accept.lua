@@ -114,10 +114,15 @@ if kind == 'over_budget' then
 end
 if kind ~= 'admitted' then return { kind, left, reset, wait, tokens_left, tokens_reset } end
 
--- Where a tenant has as many under way as may run, one more waits outside of the queue and has no tag yet.
+-- Where a tenant has as many under way as may run, one more waits outside of the queue and has no tag yet. So does the first one after its
+-- limit was taken away.
 local turn, running, tag, priority, is_new_order
-if concurrent then turn, running = take_turn(load, tenant, concurrent) end
-if not turn or waiting - 1 + running < concurrent then
+if concurrent then
+  turn, running = take_turn(load, tenant, concurrent)
+elseif must_renew then
+  turn = lift_limit(load, tenant)
+end
+if not turn or (concurrent and waiting - 1 + running < concurrent) then
   tag, priority, is_new_order = take_tag(load, queue, flow_of(tenant, tier), cost)
   if turn then pass_line(load, tenant, queue, id, turn) end
 else
@@ -146,7 +151,8 @@ write_present(record, {
   asked_bytes = string.format('%.0f', bytes_before + #input + large_bytes - (request_ahead or 0)),
   large_bytes = request_ahead and large_bytes or '', request_ahead = request_ahead or '',
   idempotency = digest ~= '' and idempotency or '', turn = turn or '', tag = tag or '', cost = cost,
-  tokens = tokens_per_minute and tokens or '', reserved = reserve(budgets), held = print_parts({ new_parts[1] })
+  tokens = tokens_per_minute and tokens or '', reserved = reserve(budgets),
+  input_tokens = string.format('%.0f', input_tokens), held = print_parts({ new_parts[1] })
 })
 change_held(held, gone_parts, new_parts)
 redis.call('ZADD', open, queue_by, id)

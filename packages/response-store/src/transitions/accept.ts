@@ -74,11 +74,14 @@ export interface Accepting extends FactsFrom<'api'> {
 /** The part of an accept that comes from the process that makes it. */
 export interface AcceptingProcess {
   lease: string;
-  /** Whether to renew the expiry of what its tenant and its queue have beside the response; see `renewEveryMs`. */
+  /**
+   * Whether to renew the expiry of what its tenant and its queue have beside the response, and to take away a limit of what runs that the tenant
+   * has no more; see `renewEveryMs`.
+   */
   mustRenew: boolean;
 }
 
-/** How often a process renews that expiry, in milliseconds. */
+/** How often a process renews that expiry at least, in milliseconds. */
 export const renewEveryMs = 60_000;
 
 /**

@@ -36,6 +36,9 @@ const claimedFields = [
   'limited_at',
 ] satisfies FieldName[];
 
+/** With those that no script needs to find: records that other releases wrote may lack them. */
+const readFields = [...claimedFields, 'input_tokens'] satisfies FieldName[];
+
 const claimScript = defineScript({
   by: 'attempt',
   writes: [
@@ -87,7 +90,7 @@ export type Claim =
   | { kind: 'unknown_version' };
 
 /** A claimed response whose input was not read. */
-export type PostponedClaim = Pick<ClaimedRecord, 'id' | 'token' | 'attempt'> & { model: string };
+export type PostponedClaim = Pick<ClaimedRecord, 'id' | 'token' | 'tenant' | 'attempt'> & { model: string };
 
 /** Takes room for an input, with all that its response continues from, before it is read. False when there is none. */
 export type RoomForInput = (wanted: { token: string; tenant: string; bytes: number }) => boolean;
@@ -136,19 +139,20 @@ export async function claim(access: LargeAccess, responseId: string, options: Cl
   const ended = endKinds.find((each) => each === kind);
   if (kind !== 'run' && ended === undefined) throw new TypeError(`The claim script answered '${kind}'`);
   access.onLetIn?.(parseLetIn(textReply(claimed.letIn)));
-  const fields = parseFields(claimedFields, claimed.values);
+  const fields = parseFields(readFields, claimed.values);
   const isRun = ended === undefined;
   if (isRun && !hasRoom(fields, options)) {
     const { model } = parseRecord(fields)?.request ?? { model: '' };
     const { attempt } = claimed;
-    return { kind: 'no_room', held: { id: responseId, token: options.token, attempt, model } };
+    const { tenant = '' } = fields;
+    return { kind: 'no_room', held: { id: responseId, token: options.token, tenant, attempt, model } };
   }
   const { record: found, isInputLost } = await readClaimed(access, responseId, { fields, claimed, options });
   const because = ended ?? (isInputLost ? 'input_lost' : undefined);
   return because === undefined ? { kind: 'run', record: found } : { kind: 'end', because, record: found };
 }
 
-type ClaimedFields = ReturnType<typeof parseFields<(typeof claimedFields)[number]>>;
+type ClaimedFields = ReturnType<typeof parseFields<(typeof readFields)[number]>>;
 
 /** Whether the worker may hold the input of a response beside those that it holds already. */
 function hasRoom(fields: ClaimedFields, { token, roomForInput }: ClaimOptions): boolean {
@@ -188,6 +192,7 @@ async function readClaimed(
     ...(isRun && { status: 'in_progress', startedAt: found.startedAt ?? now }),
     input: input ?? [],
     inputBytes: isRun ? inputBytesOf(fields) : 0,
+    inputTokens: fields.input_tokens ?? 0,
     previousId: fields.previous === '' ? undefined : fields.previous,
     token: options.token,
     sequenceNumber,

@@ -9,10 +9,10 @@ import classes from './attention-strip.module.css';
 /** More are behind a button, so that the page under the strip stays in view. */
 const shownFirst = 5;
 
-/** The problems in sentences, each with a link to its page. One calm line if there are none. */
-export function AttentionStrip({ overview }: { overview: Overview }) {
+/** The problems in sentences, each with a link to its page. One calm line if there are none, and the overview can be renewed. */
+export function AttentionStrip({ overview, isStale }: { overview: Overview; isStale: boolean }) {
   const [showsAll, setShowsAll] = useState(false);
-  const problems = problemsOf(overview);
+  const problems = problemsOf(overview, { isStale });
   const shown = showsAll ? problems : problems.slice(0, shownFirst);
   const rest = problems.length - shown.length;
   return (

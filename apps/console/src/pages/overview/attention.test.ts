@@ -57,6 +57,11 @@ describe('problemsOf', () => {
     expect(told(overview())).toEqual([]);
   });
 
+  it('tells first that what it knows is out of date', () => {
+    const problems = problemsOf(overview({ redisPercent: 93 }), { isStale: true });
+    expect(problems.map(({ tone, key }) => `${tone} ${key}`)).toEqual(['bad stale', 'bad redis']);
+  });
+
   it('tells which cells of the store are away', () => {
     const { redis } = overview();
     const problems = (...away: string[]) => problemsOf(overview({ redis: { ...redis, cells_away: away } }));

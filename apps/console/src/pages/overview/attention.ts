@@ -48,9 +48,10 @@ export function isSilent({ seen_at }: Pick<ProcessOverview, 'seen_at'>, at: numb
   return at - seen_at > silentAfterMs;
 }
 
-/** The present problems, the worst first; none when all is well. */
-export function problemsOf(overview: Overview): Problem[] {
+/** The present problems, the worst first; none when all is well. That the overview cannot be renewed is one, as it may hide others. */
+export function problemsOf(overview: Overview, { isStale = false } = {}): Problem[] {
   const found = [
+    ...(isStale ? [staleProblem] : []),
     ...cellProblems(overview),
     ...redisProblems(overview),
     ...(hasStatistics(overview) ? workerProblems(overview) : []),
@@ -63,6 +64,13 @@ export function problemsOf(overview: Overview): Problem[] {
 }
 
 const lookAtRedis: Problem['look'] = { word: 'See Redis', to: '/', hash: 'redis' };
+
+const staleProblem: Problem = {
+  key: 'stale',
+  tone: 'bad',
+  text: 'The state of the service cannot be read at the moment, so what is shown may be out of date.',
+  look: lookAtRedis,
+};
 
 function cellProblems({ redis: { cells_away: away = [] } }: Overview): Problem[] {
   if (away.length === 0) return [];

@@ -1,8 +1,7 @@
 import type { Facets } from '@sluice/contract/admin';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
-import { adminQuery } from '../../api/query-client.ts';
+import { recentQuery } from '../../api/query-client.ts';
 import { Panel } from '../../components/panel.tsx';
 import { QueryView } from '../../components/query-view.tsx';
 import { formatCount } from '../../format/numbers.ts';
@@ -24,9 +23,11 @@ const fields = [
 
 /** The responses of the last day by model, tenant and error, as far as the journal goes back. */
 export function DayPanel() {
-  const [openedAt] = useState(() => Date.now());
   const query = useQuery({
-    ...adminQuery<Facets>('/responses/facets', { from: openedAt - dayMs }),
+    ...recentQuery<Facets>('/responses/facets', {
+      key: { since: '24h' },
+      search: (nowMs) => ({ from: nowMs - dayMs }),
+    }),
     refetchInterval: ({ state }) => (state.data?.index.state === 'loading' ? loadingEveryMs : everyMs),
   });
   if (query.data?.index.state === 'off') return null;

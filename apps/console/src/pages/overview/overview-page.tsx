@@ -25,18 +25,20 @@ export function OverviewPage() {
   return (
     <>
       <PageHeader title="Overview" />
-      <QueryView query={query}>{(overview) => <Content overview={overview} />}</QueryView>
+      <QueryView query={query}>
+        {(overview) => <Content overview={overview} isStale={query.error !== null} />}
+      </QueryView>
     </>
   );
 }
 
-function Content({ overview }: { overview: Overview }) {
+function Content({ overview, isStale }: { overview: Overview; isStale: boolean }) {
   const hasNumbers = hasStatistics(overview);
   // The parts that an operator looks at first are painted first. Charts take longer to draw than all tiles together.
   const showsRest = useDeferredValue(true, false);
   return (
     <div className={classes['page']}>
-      <AttentionStrip overview={overview} />
+      <AttentionStrip overview={overview} isStale={isStale} />
       <StatTiles overview={overview} />
       {showsRest && <Rest overview={overview} hasNumbers={hasNumbers} />}
     </div>

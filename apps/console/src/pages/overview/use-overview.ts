@@ -1,6 +1,7 @@
 import type { Overview } from '@sluice/contract/admin';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef, useState } from 'react';
+import { ApiError } from '../../api/api-error.ts';
 import { adminQuery } from '../../api/query-client.ts';
 import { useLive } from '../../api/use-live.ts';
 import { foldOverview, newerOverview } from './fold-overview.ts';
@@ -16,7 +17,7 @@ const againAfterMs = 5_000;
 
 /**
  * The overview: read once, then kept up to date by its events. Each event has only the buckets that changed since the one before
- * it, so after a lost connection everything is read anew.
+ * it, so after a lost connection everything is read anew. While the service says that it cannot read it, that is its error.
  */
 export function useOverview() {
   const client = useQueryClient();
@@ -25,19 +26,31 @@ export function useOverview() {
     refetchInterval: ({ state }) => (state.status === 'error' ? againAfterMs : false),
     refetchOnWindowFocus: false,
   });
+  const [unavailable, setUnavailable] = useState<ApiError | null>(null);
   const live = useLive('/overview/events', ({ event, data }) => {
+    if (event === 'unavailable') setUnavailable(unavailableOf(data as UnavailableEvent)); // The API's own event.
     if (event !== 'overview') return;
+    setUnavailable(null);
     client.setQueryData<Overview>(
       overviewQuery.queryKey,
       (before) => (before === undefined ? undefined : foldOverview(before, data as Overview)), // The API's own event.
     );
   });
-  const { refetch } = query;
+  const { data, error, failureReason, dataUpdatedAt, refetch } = query;
   const wasLive = useRef(false);
   useEffect(() => {
     if (live !== 'live') return;
     if (wasLive.current) void refetch();
     wasLive.current = true;
   }, [live, refetch]);
-  return query;
+  return { data, error: error ?? unavailable, failureReason, dataUpdatedAt, refetch };
+}
+
+interface UnavailableEvent {
+  error: ConstructorParameters<typeof ApiError>[1];
+}
+
+/** The error as it would be the answer to a reading. */
+function unavailableOf({ error }: UnavailableEvent): ApiError {
+  return new ApiError(503, error);
 }

@@ -9,12 +9,12 @@ import { useSession } from '../../api/session.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { notifyDone, notifyFailed } from '../../components/notify.ts';
 import { useUnlocked } from '../../components/use-unlocked.ts';
+import { isOpen } from '../responses/row-times.ts';
 import { curlOf } from './curl.ts';
 
 /** Buttons to cancel it while it is open, to try it again once it has ended, and to copy a command that reads it. */
 export function ResponseActs({ detail: { row, is_kept: isKept } }: { detail: ResponseDetail }) {
   const { data: session } = useSession();
-  const isOpen = row.ended_at === null;
   return (
     <>
       <CopyButton value={curlOf(session?.api_url ?? '', row.id)}>
@@ -28,8 +28,8 @@ export function ResponseActs({ detail: { row, is_kept: isKept } }: { detail: Res
           </Button>
         )}
       </CopyButton>
-      {isOpen && <Cancel id={row.id} />}
-      {!isOpen && isKept && <Retry id={row.id} />}
+      {isOpen(row) && <Cancel id={row.id} />}
+      {!isOpen(row) && isKept && <Retry id={row.id} />}
     </>
   );
 }

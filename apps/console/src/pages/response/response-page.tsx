@@ -11,6 +11,7 @@ import { StatusBadge } from '../../components/status-badge.tsx';
 import { Duration, Moment } from '../../components/times.tsx';
 import { formatBytes, formatCount } from '../../format/numbers.ts';
 import { modeWords } from '../responses/row-columns.tsx';
+import { isOpen } from '../responses/row-times.ts';
 import { AttemptsPanel } from './attempts-panel.tsx';
 import { ContentPanel } from './content-panel.tsx';
 import { JournalPanel } from './journal-panel.tsx';
@@ -49,7 +50,7 @@ function NoSuchResponse({ id }: { id: string }) {
 function Detail({ id }: { id: string }) {
   const query = useQuery({
     ...adminQuery<ResponseDetail>(`/responses/${encodeURIComponent(id)}`),
-    refetchInterval: ({ state }) => (state.data?.row.ended_at === null ? whileOpenMs : whenEndedMs),
+    refetchInterval: ({ state }) => (state.data && isOpen(state.data.row) ? whileOpenMs : whenEndedMs),
   });
   return (
     <>

@@ -9,7 +9,10 @@ import { useUnlocked } from '../../components/use-unlocked.ts';
 import { formatCount } from '../../format/numbers.ts';
 
 interface ActOnAllProps {
-  filter: ResponseFilter;
+  /** What is acted on, with a span counted back from the moment of the call. */
+  filter: () => ResponseFilter;
+  /** The span of time in words, such as "Last hour"; undefined when it is not limited. */
+  span: string | undefined;
   /** How many match. */
   total: number;
   hasFilters: boolean;
@@ -22,10 +25,11 @@ type Wanted = StartAct;
 const verbs = { cancel: 'Cancel', retry: 'Retry' } as const;
 
 /** Does something with every response that matches the filters, after it has said how many they are. */
-export function ActOnAll({ filter, total, hasFilters, onStarted }: ActOnAllProps) {
+export function ActOnAll({ filter, span, total, hasFilters, onStarted }: ActOnAllProps) {
   const [wanted, setWanted] = useState<Wanted>();
   const unlocked = useUnlocked();
-  const choose = (action: Wanted['action']) => unlocked(() => setWanted({ action, filter, expected: total }));
+  const choose = (action: Wanted['action']) =>
+    unlocked(() => setWanted({ action, filter: filter(), expected: total }));
   return (
     <>
       <Menu position="bottom-end" withinPortal>
@@ -45,6 +49,7 @@ export function ActOnAll({ filter, total, hasFilters, onStarted }: ActOnAllProps
       </Menu>
       <Confirm
         wanted={wanted}
+        span={span}
         hasFilters={hasFilters}
         onClose={() => setWanted(undefined)}
         onStarted={onStarted}
@@ -55,12 +60,13 @@ export function ActOnAll({ filter, total, hasFilters, onStarted }: ActOnAllProps
 
 interface ConfirmProps {
   wanted: Wanted | undefined;
+  span: string | undefined;
   hasFilters: boolean;
   onClose: () => void;
   onStarted: (started: Act) => void;
 }
 
-function Confirm({ wanted, hasFilters, onClose, onStarted }: ConfirmProps) {
+function Confirm({ wanted, span, hasFilters, onClose, onStarted }: ConfirmProps) {
   const shown = useLast(wanted);
   if (shown === undefined) return null;
   const count = `${formatCount(shown.expected)} ${shown.expected === 1 ? 'response' : 'responses'}`;
@@ -76,9 +82,9 @@ function Confirm({ wanted, hasFilters, onClose, onStarted }: ConfirmProps) {
       {...(!hasFilters && { mustType: 'everything' })}
     >
       <p>
-        {hasFilters ? 'All that match the filters' : 'Every response of every tenant'}:{' '}
-        <strong>{count}</strong> at the moment. If more match by then, nothing is done and you are asked
-        again.
+        {hasFilters ? 'All that match the filters' : 'Every response of every tenant'}
+        {span !== undefined && ` and were accepted in the ${span.toLowerCase()}`}: <strong>{count}</strong> at
+        the moment. If more match by then, nothing is done and you are asked again.
       </p>
       <p>
         {shown.action === 'cancel'

@@ -1,6 +1,15 @@
 import type { ResponseRow } from '@sluice/contract/admin';
 import { describe, expect, it } from 'vitest';
-import { addPage, firstPage, foldRows, mostFresh, showFresh } from './fold-rows.ts';
+import {
+  addPage,
+  firstPage,
+  foldRows,
+  type LiveRows,
+  mostAtTop,
+  mostFresh,
+  noRows,
+  showFresh,
+} from './fold-rows.ts';
 
 const row = (id: string, at: number, status: ResponseRow['status'] = 'queued'): ResponseRow => ({
   id,
@@ -21,7 +30,7 @@ const row = (id: string, at: number, status: ResponseRow['status'] = 'queued'): 
 const ids = (rows: readonly ResponseRow[]) => rows.map(({ id }) => id);
 
 describe('a list that is kept up to date', () => {
-  const rows = { shown: [row('b', 20), row('a', 10)], fresh: [] };
+  const rows = { ...noRows, shown: [row('b', 20), row('a', 10)] };
 
   it('begins with its first page and what was told while that was read', () => {
     const news = [
@@ -60,11 +69,39 @@ describe('a list that is kept up to date', () => {
     expect(folded.fresh).toEqual([]);
   });
 
-  it('keeps a bounded number of new rows', () => {
-    const many = Array.from({ length: mostFresh + 5 }, (_, at) => row(`n${at}`, 100 + at));
-    const { fresh } = foldRows(rows, { rows: many, total: 1000 });
-    expect(fresh).toHaveLength(mostFresh);
-    expect(fresh[0]?.id).toBe(`n${mostFresh + 4}`);
+  const many = (count: number, at = 100) =>
+    Array.from({ length: count }, (_, each) => row(`n${at + each}`, at + each));
+
+  it('keeps a bounded number of new rows, and knows that others were left out', () => {
+    const full = foldRows(rows, { rows: many(mostFresh - 1), total: 1000 });
+    expect(full).toMatchObject({ fresh: { length: mostFresh - 1 }, hasGap: false });
+    const cut = foldRows(full, { rows: many(5, 1_000), total: 1005 });
+    expect(cut).toMatchObject({ fresh: { length: mostFresh }, hasGap: true });
+    expect(cut.fresh[0]?.id).toBe('n1004');
+    expect(foldRows(cut, { rows: [], total: 1005 }).hasGap).toBe(true);
+    expect(showFresh(cut)).toMatchObject({ shown: { length: mostFresh + 2 }, hasGap: true });
+  });
+
+  it('takes as many new rows as the service tells of at once for a part of them', () => {
+    expect(foldRows(rows, { rows: many(mostFresh), total: 2000 }).hasGap).toBe(true);
+    expect(firstPage(rows.shown, [{ rows: many(mostFresh), total: 2000 }]).hasGap).toBe(true);
+    const ended = { ...noRows, shown: many(mostFresh).toReversed() };
+    expect(foldRows(ended, { rows: ended.shown, total: 2000 }).hasGap).toBe(false);
+  });
+
+  it('shows a bounded number of rows to a reader who stays at the top', () => {
+    let seen: LiveRows = { ...noRows, shown: [row('a', 10)] };
+    for (let at = 100; at < 100 + mostAtTop; at += 100) {
+      expect(seen.hasGap).toBe(false);
+      seen = showFresh(foldRows(seen, { rows: many(100, at), total: at }));
+    }
+    expect(seen).toMatchObject({ shown: { length: mostAtTop }, hasGap: true });
+    expect(seen.shown[0]?.id).toBe(`n${99 + mostAtTop}`);
+  });
+
+  it('keeps all that a reader has loaded until there is something new', () => {
+    const loaded = { ...noRows, shown: many(2 * mostAtTop).toReversed() };
+    expect(showFresh(loaded)).toEqual(loaded);
   });
 
   it('adds a page without what is there already', () => {

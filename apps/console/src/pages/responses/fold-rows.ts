@@ -5,10 +5,20 @@ export interface LiveRows {
   shown: readonly ResponseRow[];
   /** Newer than the first that is shown, newest first. */
   fresh: readonly ResponseRow[];
+  /** Rows were left out, between those that are there or behind them, so the list has to be read anew. */
+  hasGap: boolean;
 }
 
-/** How many new rows are kept apart. Past that the list is read anew when they are asked for. */
+export const noRows: LiveRows = { shown: [], fresh: [], hasGap: false };
+
+/**
+ * How many new rows are kept apart, and how many the service tells of at once. Past that the list is read anew when they are
+ * asked for.
+ */
 export const mostFresh = 500;
+
+/** How many rows are shown to a reader at the top of the list, who sees new ones at once. Past that the list is read anew. */
+export const mostAtTop = 1_000;
 
 /**
  * Takes in changes: rows that are shown change in place, and new ones are gathered apart, so that nothing moves under the
@@ -27,17 +37,20 @@ export function foldRows(rows: LiveRows, { rows: changed, gone = [] }: RowsEvent
   const newest = shown[0]?.accepted_at ?? 0;
   const added = [...news.values()].filter(({ accepted_at: at }) => at >= newest);
   const fresh = [...added, ...known].toSorted((one, other) => other.accepted_at - one.accepted_at);
-  return { shown, fresh: fresh.slice(0, mostFresh) };
+  const isCut = fresh.length > mostFresh || added.length >= mostFresh;
+  return { shown, fresh: fresh.slice(0, mostFresh), hasGap: rows.hasGap || isCut };
 }
 
-/** Shows the gathered rows. */
-export function showFresh({ shown, fresh }: LiveRows): LiveRows {
-  return { shown: [...fresh, ...shown], fresh: [] };
+/** Shows the gathered rows to a reader at the top of the list: as many as are kept there. */
+export function showFresh({ shown, fresh, hasGap }: LiveRows): LiveRows {
+  const all = [...fresh, ...shown];
+  const isLong = fresh.length > 0 && all.length > mostAtTop;
+  return { shown: isLong ? all.slice(0, mostAtTop) : all, fresh: [], hasGap: hasGap || isLong };
 }
 
 /** The list from its first page, and the changes that came while that was read, which may be newer. */
 export function firstPage(page: readonly ResponseRow[], news: readonly RowsEvent[]): LiveRows {
-  return showFresh(news.reduce(foldRows, { shown: page, fresh: [] }));
+  return showFresh(news.reduce(foldRows, { ...noRows, shown: page }));
 }
 
 /** Puts another page of older rows behind those that are there. */

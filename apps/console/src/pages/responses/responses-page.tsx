@@ -13,14 +13,16 @@ import { Panel } from '../../components/panel.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
 import { EmptyState, ErrorState } from '../../components/states.tsx';
 import { statusWords } from '../../components/status-badge.tsx';
+import { useMinute } from '../../components/times.tsx';
 import { useFilters } from '../../components/use-filters.ts';
 import { formatCount } from '../../format/numbers.ts';
 import { ActOnAll } from './act-on-all.tsx';
 import { IndexNote } from './index-note.tsx';
 import classes from './responses.module.css';
 import { modeWords, rowColumns } from './row-columns.tsx';
-import { filterOf, isWholeId, rowFilterKeys, searchOf, spans } from './row-search.ts';
-import { useRows } from './use-rows.ts';
+import { newestIndex } from './newest-index.ts';
+import { filterOf, isWholeId, rowFilterKeys, searchOf, spanOf, spans } from './row-search.ts';
+import { isAtTop, useRows } from './use-rows.ts';
 
 const actKeys = ['act'] as const;
 const facetLabels: readonly [FacetField, string][] = [
@@ -64,7 +66,8 @@ export function ResponsesPage() {
           // One response that was looked up is acted on where it is shown.
           filter.request_id === undefined && (
             <ActOnAll
-              filter={filter}
+              filter={() => filterOf(filters.values, Date.now())}
+              span={spanOf(filters.values)?.label}
               total={rows.total ?? 0}
               hasFilters={filters.count > 0}
               onStarted={({ id }) => acts.set('act', [id])}
@@ -86,7 +89,7 @@ export function ResponsesPage() {
       >
         <Search filters={filters} />
       </FilterBar>
-      <IndexNote index={rows.index} />
+      <IndexNote index={newestIndex(rows.index, facets.data?.index)} />
       {rows.fresh.length > 0 && <FreshRows count={rows.fresh.length} onShow={rows.showFresh} />}
       <Panel padded={false}>
         {rows.error !== undefined && rows.shown.length === 0 ? (
@@ -198,9 +201,15 @@ function Search({ filters }: { filters: ReturnType<typeof useFilters> }) {
 const notSearched =
   'Only ids and metadata are searched, not prompts and answers: an id of a response or request, or key:value.';
 
-/** The filter of the address. It stays the same object as long as the address does. */
+/**
+ * The filter of the address. It stays the same object as long as its content does. A span is counted back from the present
+ * minute, but the list does not change for that while its reader is further down.
+ */
 function useFilter(values: ReturnType<typeof useFilters>['values']): ResponseSearch {
   const key = JSON.stringify(values);
-  const [openedAt] = useState(() => Date.now());
-  return useMemo(() => filterOf(JSON.parse(key), openedAt), [key, openedAt]);
+  const minute = useMinute();
+  const [counted, setCounted] = useState({ key, minute });
+  if (counted.key !== key || (counted.minute !== minute && isAtTop())) setCounted({ key, minute });
+  const filter = JSON.stringify(filterOf(values, counted.minute));
+  return useMemo(() => JSON.parse(filter) as ResponseSearch, [filter]); // As `filterOf` made it.
 }

@@ -6,6 +6,7 @@ import { StatusBadge } from '../../components/status-badge.tsx';
 import { Duration, Moment, useNow } from '../../components/times.tsx';
 import { formatCompact } from '../../format/numbers.ts';
 import classes from './responses.module.css';
+import { ranMs, waitedMs } from './row-times.ts';
 
 export const rowColumns: readonly Column<ResponseRow>[] = [
   { key: 'status', header: 'Status', width: '7.5rem', cell: ({ status }) => <StatusBadge status={status} /> },
@@ -104,15 +105,10 @@ export const modeWords: Record<ResponseRow['mode'], string> = {
   background: 'background',
 };
 
-/** From the accept to the first attempt, or to the end of one that never had any. */
 function Waited({ row }: { row: ResponseRow }) {
-  const now = useNow();
-  const until = row.started_at ?? row.ended_at ?? now;
-  return <Duration ms={Math.max(0, until - row.accepted_at)} />;
+  return <Duration ms={waitedMs(row, useNow())} />;
 }
 
 function Ran({ row }: { row: ResponseRow }) {
-  const now = useNow();
-  if (row.started_at === null) return '–';
-  return <Duration ms={Math.max(0, (row.ended_at ?? now) - row.started_at)} />;
+  return <Duration ms={ranMs(row, useNow())} />;
 }

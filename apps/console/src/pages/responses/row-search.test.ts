@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { filterOf, isWholeId, searchOf } from './row-search.ts';
+import { filterOf, isWholeId, searchOf, spanOf } from './row-search.ts';
 
 describe('the filter of an address', () => {
   it('has every value, and nothing that is not there', () => {
@@ -10,6 +10,11 @@ describe('the filter of an address', () => {
   it('counts a span back from now', () => {
     expect(filterOf({ since: ['5m'] }, 1_000_000)).toEqual({ from: 700_000 });
     expect(filterOf({ since: ['nonsense'] }, 1_000_000)).toEqual({});
+  });
+
+  it('has a span of time in words', () => {
+    expect(spanOf({ since: ['1h'] })?.label).toBe('Last hour');
+    expect(spanOf({})).toBeUndefined();
   });
 
   it('takes moments as they are', () => {

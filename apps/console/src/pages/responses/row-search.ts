@@ -27,6 +27,11 @@ export const spans = [
   { value: '24h', label: 'Last 24 hours', ms: 86_400_000 },
 ] as const;
 
+/** The span of time of an address; undefined when it has none. */
+export function spanOf(values: UrlSearch): (typeof spans)[number] | undefined {
+  return spans.find(({ value }) => value === values['since']?.[0]);
+}
+
 /** The filter that an address means. A span becomes the moment where it begins, counted back from `now`. */
 export function filterOf(values: UrlSearch, now: number): ResponseSearch {
   const filter: Record<string, unknown> = {};
@@ -35,7 +40,7 @@ export function filterOf(values: UrlSearch, now: number): ResponseSearch {
     const [begin] = values[name] ?? [];
     if (begin !== undefined && begin !== '') filter[name] = begin;
   }
-  const span = spans.find(({ value }) => value === values['since']?.[0]);
+  const span = spanOf(values);
   if (span) filter['from'] = now - span.ms;
   for (const name of ['from', 'to']) {
     const at = Number(values[name]?.[0]);

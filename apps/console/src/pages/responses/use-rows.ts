@@ -3,10 +3,9 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import type { LiveState } from '../../api/live-states.ts';
 import { getJson } from '../../api/request.ts';
 import { useLive } from '../../api/use-live.ts';
-import { addPage, firstPage, foldRows, type LiveRows, showFresh } from './fold-rows.ts';
+import { addPage, firstPage, foldRows, type LiveRows, noRows, showFresh } from './fold-rows.ts';
 
 const pageSize = 100;
-const none: LiveRows = { shown: [], fresh: [] };
 
 export interface Rows extends LiveRows {
   total: number | undefined;
@@ -20,12 +19,12 @@ export interface Rows extends LiveRows {
   reload: () => void;
 }
 
-/** How often a list is read again while its index is loading, in milliseconds. */
-const whileLoadingMs = 1_500;
+/** How soon a list is read again while its index is loading, or when it lacks rows, in milliseconds. */
+const againAfterMs = 1_500;
 
 /** The rows that match a filter: a page at a time, and kept up to date. `filter` changes only when its content does. */
 export function useRows(filter: ResponseSearch): Rows {
-  const [rows, setRows] = useState<LiveRows>(none);
+  const [rows, setRows] = useState<LiveRows>(noRows);
   const [page, setPage] = useState<Omit<ResponseRows, 'data'>>();
   const [error, setError] = useState<unknown>();
   const [isLoading, setLoading] = useState(true);
@@ -45,7 +44,6 @@ export function useRows(filter: ResponseSearch): Rows {
     },
     { search: filter },
   );
-  const isLive = live === 'live';
 
   const load = useCallback(
     async (after: string | undefined) => {
@@ -57,11 +55,8 @@ export function useRows(filter: ResponseSearch): Rows {
       current.current = controller;
       setLoading(true);
       try {
-        const { data, ...rest } = await getJson<ResponseRows>(
-          '/responses',
-          { ...filter, limit: pageSize, after },
-          controller.signal,
-        );
+        const search = { ...filter, limit: pageSize, after };
+        const { data, ...rest } = await getJson<ResponseRows>('/responses', search, controller.signal);
         if (after === undefined) {
           const news = told.current ?? [];
           setRows(firstPage(data, news));
@@ -88,7 +83,8 @@ export function useRows(filter: ResponseSearch): Rows {
   }, [load, round]);
 
   const reload = useCallback(() => setRound((before) => before + 1), []);
-  useReloads(reload, { isLive, isIndexLoading: page?.index.state === 'loading', round });
+  const isIncomplete = !isLoading && (showsGap(rows) || page?.index.state === 'loading');
+  useReloads(reload, { isLive: live === 'live', isIncomplete, round });
 
   const next = page?.next ?? undefined;
   return {
@@ -99,37 +95,49 @@ export function useRows(filter: ResponseSearch): Rows {
     isLoading,
     live,
     loadMore: () => {
-      if (next !== undefined && !isLoading) void load(next);
+      // A table asks for more each time it is drawn. After a failure only its reader tries again.
+      if (next !== undefined && !isLoading && error === undefined) void load(next);
     },
     showFresh: () => {
-      setRows(showFresh);
+      if (rows.hasGap) reload();
+      else setRows(showFresh);
       window.scrollTo({ top: 0 });
     },
     reload,
   };
 }
 
+/** Whether rows were left out among those that are shown. Where new ones wait to be shown, they are read with those. */
+function showsGap({ hasGap, fresh }: LiveRows): boolean {
+  return hasGap && fresh.length === 0;
+}
+
 /** Folds a change into the rows. A reader at the top of the page sees new rows at once. */
 function foldSeen(before: LiveRows, change: RowsEvent): LiveRows {
   const folded = foldRows(before, change);
-  return window.scrollY < topOfPage ? showFresh(folded) : folded;
+  return isAtTop() ? showFresh(folded) : folded;
 }
 
-/** Reads the list again once its connection is made, and every now and then while its index is loading. */
+/** Whether the reader is taken to look at the newest rows. */
+export function isAtTop(): boolean {
+  return window.scrollY < topOfPage;
+}
+
+/** Pixels from the top of the page. */
+const topOfPage = 120;
+
+/** Reads the list again once its connection is made, and every now and then while it is incomplete. */
 function useReloads(
   reload: () => void,
-  { isLive, isIndexLoading, round }: { isLive: boolean; isIndexLoading: boolean; round: number },
+  { isLive, isIncomplete, round }: { isLive: boolean; isIncomplete: boolean; round: number },
 ): void {
   // The connection does not tell of changes that came before it: at first, while the tab was hidden, or while it was lost.
   useEffect(() => {
     if (isLive) reload();
   }, [isLive, reload]);
   useEffect(() => {
-    if (!isIndexLoading) return undefined;
-    const timer = setTimeout(reload, whileLoadingMs);
+    if (!isIncomplete) return undefined;
+    const timer = setTimeout(reload, againAfterMs);
     return () => clearTimeout(timer);
-  }, [isIndexLoading, reload, round]);
+  }, [isIncomplete, reload, round]);
 }
-
-/** Pixels from the top within which the reader is taken to look at the newest rows. */
-const topOfPage = 120;

@@ -1,8 +1,7 @@
 import { SegmentedControl } from '@mantine/core';
 import type { UsagePage as Usage } from '@sluice/contract';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
-import { adminQuery } from '../../api/query-client.ts';
+import { recentQuery } from '../../api/query-client.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -24,16 +23,18 @@ const everyMs = 30_000;
 /** The usage of responses, by model, tenant, key or tier, over time. */
 export function UsagePage() {
   const filters = useFilters(filterKeys);
-  const [openedAt] = useState(() => Math.floor(Date.now() / 1_000));
   const range = chosen(ranges, filters, 'range', 1);
   const group = chosen(groups, filters, 'by', 0);
   const measure = chosen(measures, filters, 'show', 0);
   const query = useQuery({
-    ...adminQuery<Usage>('/usage/completions', {
-      start_time: openedAt - range.seconds,
-      bucket_width: range.width,
-      limit: range.limit,
-      group_by: [group.value],
+    ...recentQuery<Usage>('/usage/completions', {
+      key: { range: range.value, by: group.value },
+      search: (nowMs) => ({
+        start_time: Math.floor(nowMs / 1_000) - range.seconds,
+        bucket_width: range.width,
+        limit: range.limit,
+        group_by: [group.value],
+      }),
     }),
     refetchInterval: everyMs,
   });
