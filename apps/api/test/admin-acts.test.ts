@@ -148,6 +148,7 @@ describe('an act on many responses', () => {
       const refused = await other.post('/acts', { action: 'retry', filter: {}, expected: 1 });
       expect(refused).toMatchObject({ status: 409, body: { error: { code: 'act_under_way' } } });
       expect(await other.post('/queues/m/drain')).toMatchObject({ status: 409 });
+      expect(await other.post('/models/gone/remove', { queue: 'drain' })).toMatchObject({ status: 409 });
       await eventually(async () => (await other.ask(`/acts/${String(body['id'])}`)).body['done'] === 3);
       expect(await other.post(`/acts/${String(body['id'])}/stop`)).toMatchObject({ status: 200 });
       const act = await other.ended(body['id']);

@@ -101,7 +101,7 @@ export function makeOperator(options: OperatorOptions): Operator {
   return {
     responses: new OperatorResponses({ ...options, audit, acts, tails, matching }),
     queues,
-    models: new ModelActs({ ...options, queues, audit }),
+    models: new ModelActs({ ...options, queues, acts, audit }),
     providers: new ProviderActs({ ...options, audit }),
     cells: new CellActs({ ...options, audit }),
     webhooks: new WebhookActs({ ...options, audit }),

@@ -25,7 +25,7 @@ import type { Cell } from './record/cells.ts';
 import type { ResponseRecord } from './record/record.ts';
 import type { RetentionSettings } from './record/retention.ts';
 import type { LargeAccess, StoreAccess } from './record/store-access.ts';
-import { cancel, type CancelReason } from './transitions/cancel.ts';
+import { cancel, type CancelOptions, type CancelReason } from './transitions/cancel.ts';
 import type { EndRequest } from './transitions/end-requests.ts';
 import { erase } from './transitions/erase.ts';
 import { endIfQueued, type QueuedEnding } from './transitions/finish.ts';
@@ -140,8 +140,8 @@ export class ResponseStore {
   }
 
   /** Asks for the end of a response, whether or not anybody waits for it. A second or late call changes nothing. */
-  cancel(responseId: string, reason: CancelReason): Promise<EndRequest> {
-    return cancel(this.access, responseId, reason);
+  cancel(responseId: string, reason: CancelReason, options?: CancelOptions): Promise<EndRequest> {
+    return cancel(this.access, responseId, reason, options);
   }
 
   /** Ends a response that no worker has taken, and leaves any other as it is; `reason` says why somebody asked for that. */

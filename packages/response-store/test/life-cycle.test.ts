@@ -666,6 +666,22 @@ describe.each(servers)('on %s', (_name, connect) => {
         kind: 'missing',
       });
     });
+
+    it('leaves alone what a worker has, where that is wanted, and no other that has begun', async () => {
+      const [givenBack, postponed, lost] = [await running('a'), await running('a'), await running('a')];
+      await store.attempts.release({ id: givenBack, token: 'a' }, { isCounted: false, isHandOver: true });
+      const options = { isCounted: false, staysReachable: true };
+      await store.attempts.release({ id: postponed, token: 'a' }, options);
+      const cancel = (id: string) => store.caller.cancel(id, 'requested', { unlessHeld: true });
+      for (const id of [givenBack, postponed, lost]) {
+        expect(await cancel(id)).toEqual({ kind: 'asked', isQueued: false });
+        expect(await take(id, 'b')).toMatchObject({ kind: 'end', because: 'cancelled' });
+      }
+      const held = await running('a');
+      await store.server.client.set(store.keys.workerProcess('w'), '1', 'PX', 60_000);
+      expect(await cancel(held)).toEqual({ kind: 'held' });
+      expect(await field(held, 'cancel')).toBeNull();
+    });
   });
 
   describe('erasing', () => {

@@ -61,5 +61,7 @@ export const removedModelSchema = z.object({
   id: z.string(),
   /** The act that cancels what waits; null where it is served. */
   act: actSchema.nullable(),
+  /** Why what waits is served although it was to be cancelled: the code of an error. Null otherwise. */
+  error: z.string().nullable(),
 });
 export type RemovedModel = z.output<typeof removedModelSchema>;

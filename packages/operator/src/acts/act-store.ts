@@ -49,6 +49,11 @@ export class ActStore {
     return String(await this.#connection.eval(begin, keys.length, ...keys, ...args));
   }
 
+  /** Whether an act is under way, in whichever process. */
+  async isBusy(): Promise<boolean> {
+    return (await this.#connection.get(this.#lease)) !== null;
+  }
+
   /** Says how far an act is; it is over when its state is not `running`. */
   async report(act: Act): Promise<ActReply> {
     const keys = [this.#lease, this.#keyOf(act.id)];

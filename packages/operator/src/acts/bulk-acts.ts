@@ -8,7 +8,7 @@ import { BulkRun, type BulkRunOptions } from './bulk-run.ts';
 import type { BulkWork } from './bulk-work.ts';
 
 export interface BulkActsOptions extends Pick<BulkRunOptions, 'reportEveryMs'> {
-  store: Pick<ActStore, 'begin' | 'report' | 'askToStop' | 'read' | 'list' | 'leaseMs'>;
+  store: Pick<ActStore, 'begin' | 'isBusy' | 'report' | 'askToStop' | 'read' | 'list' | 'leaseMs'>;
   audit: Pick<Audit, 'ask' | 'perform'>;
   /** The store's clock, in milliseconds. */
   now: () => number;
@@ -45,6 +45,15 @@ export class BulkActs {
       await conclude(...failureOf(error));
       throw error;
     }
+  }
+
+  /**
+   * For a change that is to be followed by an act, before it is made. Another act may still begin in between.
+   *
+   * @throws {ServiceError} `act_under_way` while there is one.
+   */
+  async requireNone(): Promise<void> {
+    if (await this.#options.store.isBusy()) throw new ServiceError('act_under_way');
   }
 
   list(): Promise<Act[]> {

@@ -1,3 +1,4 @@
+import type { Act } from '@sluice/contract/admin';
 import { createLogger } from '@sluice/runtime';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { BulkRun } from './bulk-run.ts';
@@ -9,42 +10,63 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('begins no more in a second than it may', async () => {
-  const begun: string[] = [];
-  const run = new BulkRun({
-    store: { report: () => Promise.resolve('go_on'), leaseMs: 10_000 },
+/** Runs a retry of pairs of responses, at most twenty in a second. */
+function run(pairs: number, report: () => Promise<'go_on'>) {
+  const begun: number[] = [];
+  const total = 2 * pairs;
+  const act: Act = {
+    id: 'act',
+    object: 'act',
+    action: 'retry',
+    target: '{}',
+    state: 'running',
+    total,
+    done: 0,
+    skipped: 0,
+    failed: 0,
+    error: null,
+    started_at: 0,
+    ended_at: null,
+  };
+  const bulk = new BulkRun({
+    store: { report, leaseMs: 10_000 },
     work: {
       action: 'retry',
       target: '{}',
-      total: 4,
+      total,
       perSecond: 20,
       async *ids() {
-        yield await Promise.resolve(['r1', 'r2']);
-        yield ['r3', 'r4'];
+        for (let at = 0; at < pairs; at += 1) yield await Promise.resolve([`a${at}`, `b${at}`]);
       },
-      each: (id) => Promise.resolve(begun.push(id) > 0),
+      each: () => Promise.resolve(begun.push(performance.now()) > 0),
     },
-    act: {
-      id: 'act',
-      object: 'act',
-      action: 'retry',
-      target: '{}',
-      state: 'running',
-      total: 4,
-      done: 0,
-      skipped: 0,
-      failed: 0,
-      error: null,
-      started_at: 0,
-      ended_at: null,
-    },
+    act,
     now: () => performance.now(),
     logger: createLogger({ name: 'test', level: 'silent' }),
   });
-  const over = run.run();
+  return { begun, over: bulk.run() };
+}
+
+it('begins no more in a second than it may', async () => {
+  const { begun, over } = run(2, () => Promise.resolve('go_on'));
   await vi.advanceTimersByTimeAsync(99);
-  expect(begun).toEqual(['r1', 'r2']);
+  expect(begun).toHaveLength(2);
   await vi.advanceTimersByTimeAsync(1);
-  expect(begun).toEqual(['r1', 'r2', 'r3', 'r4']);
+  expect(begun).toHaveLength(4);
   expect(await over).toMatchObject({ state: 'done', done: 4 });
+});
+
+it('does not make up for an outage: no more are begun in a second behind it', async () => {
+  const awayUntil = performance.now() + 10_000;
+  const { begun, over } = run(50, async () => {
+    if (performance.now() < awayUntil) throw new Error('Redis is away');
+    return Promise.resolve('go_on');
+  });
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(await over).toMatchObject({ state: 'done', done: 100 });
+  const last = begun.at(-1) ?? 0;
+  expect(last).toBeGreaterThan(awayUntil);
+  for (const from of begun) {
+    expect(begun.filter((at) => at >= from && at < from + 1000).length).toBeLessThanOrEqual(20);
+  }
 });

@@ -38,8 +38,8 @@ export class BulkRun {
   readonly #reports: ActReports;
   readonly #codes = new Map<string, number>();
   readonly #interrupted = new AbortController();
-  #begun = 0;
-  #startedAt = 0;
+  /** When the next may be begun, by the clock of this process; in the past when it may be at once. */
+  #nextAt = 0;
 
   constructor(options: BulkRunOptions) {
     this.#options = options;
@@ -83,16 +83,16 @@ export class BulkRun {
     const { work } = this.#options;
     const most = work.most ?? Number.POSITIVE_INFINITY;
     const seen = new Set<string>();
-    this.#startedAt = performance.now();
     for await (const batch of work.ids()) {
       const fresh = batch.filter((id) => !seen.has(id));
       for (let at = 0; at < fresh.length; at += atATime) {
         if (seen.size >= most) return 'done';
         const ids = fresh.slice(at, at + Math.min(atATime, most - seen.size));
         for (const id of ids) seen.add(id);
-        await this.#keepRate(ids.length);
+        await this.#untilNext();
         const word = await this.#reports.mayGoOn();
         if (word !== 'go_on') return word;
+        this.#noteBegun(ids.length);
         await Promise.all(ids.map((id) => this.#doOne(id)));
       }
     }
@@ -115,14 +115,17 @@ export class BulkRun {
     this.act.total = Math.max(this.act.total, this.act.done + this.act.skipped + this.act.failed);
   }
 
-  /** Waits until so many more may be begun. */
-  async #keepRate(count: number): Promise<void> {
-    const { perSecond } = this.#options.work;
-    const begun = this.#begun;
-    this.#begun += count;
-    if (perSecond === undefined) return;
-    const waitMs = this.#startedAt + (begun / perSecond) * 1000 - performance.now();
+  /** Waits until the next may be begun. */
+  async #untilNext(): Promise<void> {
+    const waitMs = this.#nextAt - performance.now();
     if (waitMs > 0) await pause(waitMs, this.#interrupted.signal);
+  }
+
+  /** Says when the next may be begun. What was not begun in an outage is not made up for: everything would come at once. */
+  #noteBegun(count: number): void {
+    const { perSecond } = this.#options.work;
+    if (perSecond === undefined) return;
+    this.#nextAt = Math.max(this.#nextAt, performance.now()) + (count * 1000) / perSecond;
   }
 
   #note(code: string): void {

@@ -2,15 +2,21 @@ import type { ChangedTenant, IssuedKey, RevokedKey, TenantLimitsChange } from '@
 import type { Asker, Audit } from '../audit/audit.ts';
 import type { StoredKeyChanges, WantedKey } from './stored-key-changes.ts';
 
-/** An id as keys have it. Anything else may be the key itself, which is not written down. */
-const keyId = /^(key_[0-9A-Za-z]{1,60}|file:\d{1,6})$/;
+/** An id as keys have it, or the name of the development key. Anything else may be a key itself, which is not written down. */
+const keyId = /^(key_[0-9A-Za-z]{1,60}|file:\d{1,6}|development)$/;
 
 /** Changes of keys, each with its entries in the audit log. */
 export class KeyActs {
-  readonly #changes: StoredKeyChanges;
+  readonly #changes: Pick<StoredKeyChanges, 'create' | 'revoke' | 'limit'>;
   readonly #audit: Pick<Audit, 'perform'>;
 
-  constructor({ changes, audit }: { changes: StoredKeyChanges; audit: Pick<Audit, 'perform'> }) {
+  constructor({
+    changes,
+    audit,
+  }: {
+    changes: Pick<StoredKeyChanges, 'create' | 'revoke' | 'limit'>;
+    audit: Pick<Audit, 'perform'>;
+  }) {
     this.#changes = changes;
     this.#audit = audit;
   }

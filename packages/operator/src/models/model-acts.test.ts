@@ -1,4 +1,5 @@
 import { StoredRefusal, type ModelSettings } from '@sluice/config';
+import { ServiceError } from '@sluice/contract';
 import { expect, it } from 'vitest';
 import { ModelActs, type ModelActsOptions } from './model-acts.ts';
 
@@ -8,12 +9,39 @@ const filed: ModelSettings = {
   routes: [{ provider: 'one', model: 'x' }],
 };
 
-it('a removal that is refused because others share the queue drains nothing, and names the field', async () => {
-  const drained: string[] = [];
-  const asked: unknown[] = [];
-  const unused = () => Promise.reject(new Error('nobody calls it'));
+const unused = () => Promise.reject(new Error('nobody calls it'));
+const asker = { address: '127.0.0.1' };
+
+/** Acts on a stored model that can be removed, and what they have done. */
+function modelActs(options: Partial<ModelActsOptions> = {}) {
+  const done: string[] = [];
   const acts = new ModelActs({
     models: { models: [], served: [filed], providers: [], originOf: () => 'file', unusable: [] },
+    modelChanges: {
+      add: unused,
+      change: unused,
+      remove: (id) => {
+        done.push(`removed ${id}`);
+        return Promise.resolve({ ...filed, id, queue: 'own' });
+      },
+    },
+    queue: { backlog: unused },
+    queues: {
+      drain: (queue) => {
+        done.push(`drained ${queue}`);
+        return Promise.reject(new ServiceError('act_under_way'));
+      },
+    },
+    acts: { requireNone: () => Promise.resolve() },
+    audit: { perform: (_about, step) => step() },
+    ...options,
+  });
+  return { acts, done };
+}
+
+it('a removal that is refused because others share the queue drains nothing, and names the field', async () => {
+  const asked: unknown[] = [];
+  const { acts, done } = modelActs({
     modelChanges: {
       add: unused,
       change: unused,
@@ -22,17 +50,35 @@ it('a removal that is refused because others share the queue drains nothing, and
         return Promise.reject(new StoredRefusal('shared', [{ path: ['queue'], message: 'is shared' }]));
       },
     },
-    queue: { backlog: unused },
-    queues: {
-      drain: (queue) => {
-        drained.push(queue);
-        return unused();
-      },
-    },
-    audit: { perform: (_about, step) => step() },
-  } satisfies ModelActsOptions);
-  const refusal = acts.remove('lost', { queue: 'drain' }, { address: '127.0.0.1' });
+  });
+  const refusal = acts.remove('lost', { queue: 'drain' }, asker);
   await expect(refusal).rejects.toMatchObject({ code: 'invalid_value', param: 'queue' });
   expect(asked).toEqual([['lost', { aloneAmong: [filed] }]]);
-  expect(drained).toEqual([]);
+  expect(done).toEqual([]);
+});
+
+it('a removal that is to drain a queue removes nothing while another act is under way', async () => {
+  const busy = () => Promise.reject(new ServiceError('act_under_way'));
+  const { acts, done } = modelActs({ acts: { requireNone: busy } });
+  await expect(acts.remove('lost', { queue: 'drain' }, asker)).rejects.toMatchObject({
+    code: 'act_under_way',
+  });
+  expect(done).toEqual([]);
+  expect(await acts.remove('lost', { queue: 'keep' }, asker)).toEqual({
+    object: 'removed_model',
+    id: 'lost',
+    act: null,
+    error: null,
+  });
+});
+
+it('a removal whose queue is not drained after all says that the model is gone, and why', async () => {
+  const { acts, done } = modelActs();
+  expect(await acts.remove('lost', { queue: 'drain' }, asker)).toEqual({
+    object: 'removed_model',
+    id: 'lost',
+    act: null,
+    error: 'act_under_way',
+  });
+  expect(done).toEqual(['removed lost', 'drained own']);
 });

@@ -7,7 +7,8 @@ import type {
   StoredModelAnswer,
 } from '@sluice/contract/admin';
 import { queueName, type ResponseQueues } from '@sluice/queue';
-import type { Asker, Audit } from '../audit/audit.ts';
+import type { BulkActs } from '../acts/bulk-acts.ts';
+import { type Asker, type Audit, failureOf } from '../audit/audit.ts';
 import type { OperatorQueues } from '../queues/operator-queues.ts';
 import { orRefuse } from './or-refuse.ts';
 
@@ -38,6 +39,7 @@ export interface ModelActsOptions {
   modelChanges: ModelSteps;
   queue: Pick<ResponseQueues, 'backlog'>;
   queues: Pick<OperatorQueues, 'drain'>;
+  acts: Pick<BulkActs, 'requireNone'>;
   audit: Pick<Audit, 'perform'>;
 }
 
@@ -80,16 +82,34 @@ export class ModelActs {
     return this.#perform('model.change', id, asker, () => this.#options.modelChanges.change(id, members));
   }
 
-  /** Removes a model. With `drain`, what waits in its queue is cancelled, which no other model may share then. */
+  /**
+   * Removes a model. With `drain`, what waits in its queue is cancelled, which no other model may share then. Where that cannot begin any
+   * more, the answer says why: the model is gone by then.
+   *
+   * @throws {ServiceError} `act_under_way` with `drain` while another act is: nothing is removed.
+   */
   async remove(id: string, { queue: becomes }: ModelRemoval, asker: Asker): Promise<RemovedModel> {
-    const { audit, modelChanges, queues, models } = this.#options;
+    const { audit, acts, modelChanges, models } = this.#options;
+    const isDrained = becomes === 'drain';
     const { queue } = await audit.perform(
       { action: 'model.remove', target: id, ...asker },
-      () => orRefuse(modelChanges.remove(id, becomes === 'drain' ? { aloneAmong: models.served } : {})),
+      async () => {
+        if (isDrained) await acts.requireNone();
+        return orRefuse(modelChanges.remove(id, isDrained ? { aloneAmong: models.served } : {}));
+      },
       () => becomes,
     );
-    const act = becomes === 'drain' ? await queues.drain(queue, asker) : null;
-    return { object: 'removed_model', id, act };
+    const drained = isDrained ? await this.#drain(queue, asker) : { act: null, error: null };
+    return { object: 'removed_model', id, ...drained };
+  }
+
+  async #drain(queue: string, asker: Asker): Promise<Pick<RemovedModel, 'act' | 'error'>> {
+    try {
+      return { act: await this.#options.queues.drain(queue, asker, { isKnown: true }), error: null };
+    } catch (error) {
+      const [, code] = failureOf(error);
+      return { act: null, error: code };
+    }
   }
 
   #perform(

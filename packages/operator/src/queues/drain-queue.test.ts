@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { cancelWaiting, waitingResponses } from './drain-queue.ts';
+import { cancelWaiting, type Draining, waitingResponses } from './drain-queue.ts';
 
 it('misses nobody who is let in while it looks', async () => {
   const lists = { worker: ['a'], time: ['b', 'c'] };
@@ -35,14 +35,23 @@ it.each([
   ['one that it has ended', 'ended', { isCancelled: true, isRemoved: true }],
   ['one that has ended otherwise', 'terminal', { isCancelled: false, isRemoved: true }],
   ['one that is gone', 'missing', { isCancelled: false, isRemoved: true }],
-  ['one that a worker has taken meanwhile', 'begun', { isCancelled: false, isRemoved: false }],
+  ['one that a worker has taken meanwhile', 'held', { isCancelled: false, isRemoved: false }],
+  ['one that a worker has given back', 'given_back', { isCancelled: true, isRemoved: false }],
   ['one of another release', 'unknown_version', { isCancelled: false, isRemoved: false }],
 ] as const)('counts and takes away the job of %s as it should', async (_name, kind, expected) => {
   const removed: string[] = [];
-  const draining = {
+  const hasBegun = kind === 'held' || kind === 'given_back';
+  const draining: Draining = {
     store: {
-      endIfQueued: () =>
-        Promise.resolve(kind === 'ended' || kind === 'terminal' ? { kind, queue: 'm' } : { kind }),
+      endIfQueued: () => {
+        if (hasBegun) return Promise.resolve({ kind: 'begun' });
+        return Promise.resolve(kind === 'ended' || kind === 'terminal' ? { kind, queue: 'm' } : { kind });
+      },
+      cancel: (_id, reason, options) => {
+        if (!hasBegun) throw new Error('nobody is to be asked');
+        expect([reason, options]).toEqual(['requested', { unlessHeld: true }]);
+        return Promise.resolve(kind === 'held' ? { kind } : { kind: 'asked', isQueued: false });
+      },
     },
     queue: {
       waitingIds: () => Promise.resolve([]),

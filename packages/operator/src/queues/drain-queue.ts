@@ -1,9 +1,10 @@
 import type { ResponseQueues } from '@sluice/queue';
+import type { ResponseStores } from '@sluice/response-store';
 import { cancelQueued, type QueuedCancelling } from '../responses/cancel-queued.ts';
 
 /** The store and the queues of the process that drains one: an api, or an operator's command. */
 export interface Draining {
-  store: QueuedCancelling['store'];
+  store: QueuedCancelling['store'] & Pick<ResponseStores, 'cancel'>;
   queue: QueuedCancelling['queue'] & Pick<ResponseQueues, 'waitingIds'>;
 }
 
@@ -42,15 +43,20 @@ export async function* waitingResponses(
 }
 
 /**
- * Cancels a response that waits in a queue. One that has begun meanwhile, or was accepted by another release, is left alone; a job
- * without a response that waits goes. Twice is fine.
+ * Cancels a response that waits in a queue. One that a worker has taken meanwhile, or that was accepted by another release, is left
+ * alone; a job without a response that waits goes. Twice is fine.
  *
- * @returns whether this call has cancelled it.
+ * One that was given back by a worker has begun for good, but waits as well. Its end is asked for: the worker that postponed it, the
+ * next one that takes its job, or the rescue writes it.
+ *
+ * @returns whether this call has cancelled it, or asked for its end.
  */
 export async function cancelWaiting(draining: Draining, name: string, responseId: string): Promise<boolean> {
   const kind = await cancelQueued(draining, responseId);
   if (kind === 'missing') await draining.queue.remove(name, responseId);
-  return kind === 'ended';
+  if (kind !== 'begun') return kind === 'ended';
+  const asked = await draining.store.cancel(responseId, 'requested', { unlessHeld: true });
+  return asked.kind === 'asked';
 }
 
 /**

@@ -34,10 +34,13 @@ export class OperatorQueues {
     return this.#switch(queue, { isPaused: false, asker });
   }
 
-  /** Cancels all that waits in a queue, and what comes meanwhile. Answers with the act at once. */
-  drain(queue: string, asker: Asker): Promise<Act> {
+  /**
+   * Cancels all that waits in a queue, and what comes meanwhile. Answers with the act at once. `isKnown` says that there is such a queue,
+   * where the settings may name it no longer.
+   */
+  drain(queue: string, asker: Asker, { isKnown = false } = {}): Promise<Act> {
     return this.#options.acts.start({ action: 'queue.drain', target: queue, ...asker }, async () => {
-      const name = this.#known(queue);
+      const name = isKnown ? queueName(queue) : this.#known(queue);
       const { waiting } = await this.#options.queue.backlog(name);
       return {
         action: 'drain',

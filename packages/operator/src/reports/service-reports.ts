@@ -29,7 +29,7 @@ export interface ServiceReports {
   history: (span: HistorySpan) => Promise<History>;
   queues: () => Promise<QueueList>;
   tenants: (query: TenantPageQuery) => Promise<TenantList>;
-  keys: (query: KeyPageQuery) => KeyList;
+  keys: (query: KeyPageQuery) => Promise<KeyList>;
 }
 
 /** The statistics are read over the connection, unless `sources` has them. */

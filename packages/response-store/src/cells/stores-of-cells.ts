@@ -41,7 +41,7 @@ export function responseStores(
     readSummary: (id, most) => of(id).readSummary(id, most),
     readEvents: (id, cursor, count) => of(id).readEvents(id, cursor, count),
     hasLog: (id) => of(id).hasLog(id),
-    cancel: (id, reason) => of(id).cancel(id, reason),
+    cancel: (id, reason, options) => of(id).cancel(id, reason, options),
     endIfQueued: (id, end, reason) => of(id).endIfQueued(id, end, reason),
     queuePriority: (id) => of(id).queuePriority(id),
     standInLine: (id) => of(id).standInLine(id),

@@ -219,7 +219,7 @@ export type QueuedEnding =
   | { kind: 'ended'; queue: string }
   /** It had ended before, perhaps by a call whose reply was lost: its job may still be in this queue. */
   | { kind: 'terminal'; queue: string | undefined }
-  /** A worker has it. */
+  /** A worker has it, or had it and gave it back. */
   | { kind: 'begun' }
   | { kind: 'missing' }
   /** Left to processes of the release that wrote it. */

@@ -4,6 +4,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { act } from '../../api/request.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { showNotice } from '../../components/notices.tsx';
 import { notifyDone } from '../../components/notify.ts';
 import { useLast } from '../../components/use-last.ts';
 import { formatCount } from '../../format/numbers.ts';
@@ -25,10 +26,11 @@ export function RemoveModelDialog({ shown, onClose }: RemoveModelDialogProps) {
     onClose();
   };
   const remove = async () => {
-    const { id } = await act<RemovedModel>('POST', `/models/${encodeURIComponent(model.id)}/remove`, {
+    const { id, error } = await act<RemovedModel>('POST', `/models/${encodeURIComponent(model.id)}/remove`, {
       body: { queue },
     });
-    notifyDone(`The model ${id} is removed.`);
+    if (error) notifyUndrained(id, { queue: model.queue, error });
+    else notifyDone(`The model ${id} is removed.`);
     await client.invalidateQueries({ queryKey: ['/models'] });
   };
   const waiting = `${formatCount(model.waiting)} ${model.waiting === 1 ? 'response waits' : 'responses wait'}`;
@@ -53,4 +55,11 @@ export function RemoveModelDialog({ shown, onClose }: RemoveModelDialogProps) {
       </Radio.Group>
     </ConfirmDialog>
   );
+}
+
+/** The console has no row for the queue of a removed model. */
+function notifyUndrained(id: string, { queue, error }: { queue: string; error: string }): void {
+  const title = `The model ${id} is removed, and what waits for it is served.`;
+  const message = `It could not be cancelled (${error}); the command "sluice queues drain ${queue}" does that.`;
+  void showNotice({ title, message, color: 'red', autoClose: false, role: 'alert' });
 }
