@@ -1,4 +1,5 @@
 import { mostNarrow, mostRunning, models, tenants } from '../service/names.ts';
+import { isDrained } from './check-queues.ts';
 import type { History } from './history.ts';
 import type { CallEnd, CallerPlan, FaultPlan } from './scenario.ts';
 import type { SimulatedCaller } from './simulated-caller.ts';
@@ -45,13 +46,14 @@ function isClosedForLong({ upstream }: History): boolean {
 
 /** Whether something takes so long that a response may run out of time: upstreams that hang, crash or stay closed, and long faults. */
 export function takesLong(history: History): boolean {
-  const { faults } = history.scenario;
+  const { faults, operators } = history.scenario;
   if (hasCall(history, 'hang') || hasCall(history, 'crash') || isClosedForLong(history)) return true;
   if (faults.some(({ kind }) => kind === 'clock')) return true;
+  const pausedMs = (operators ?? []).reduce((sum, { pausesForMs }) => sum + pausesForMs, 0);
   const inAll = faults.reduce((sum, fault) => {
     if ('forMs' in fault) return sum + fault.forMs;
     return sum + ('downMs' in fault ? fault.downMs : silentMs);
-  }, 0);
+  }, pausedMs);
   return inAll > longMs;
 }
 
@@ -68,7 +70,7 @@ export function checkCompletion(
   end: { status: string; error: { code: string } | null; calls: number },
 ): string[] {
   const { scenario } = history;
-  if (plan.acts.length > 0 || hasCall(history, 'crash')) return [];
+  if (plan.acts.length > 0 || hasCall(history, 'crash') || isDrained(history, plan)) return [];
   const areSmall = scenario.faults.every((fault) => isSmall(fault, plan));
   const frozenMs = scenario.faults.reduce(
     (sum, fault) => sum + (fault.kind === 'freeze' ? fault.forMs : 0),
@@ -190,7 +192,7 @@ const mostAhead = 3;
  */
 function checkTurns(history: History): string[] {
   const { scenario, callers } = history;
-  if (scenario.faults.length > 0) return [];
+  if (scenario.faults.length > 0 || scenario.operators) return [];
   const inLine = callers.filter(({ plan }) => plan.model === models.narrow);
   if (inLine.some(({ plan }) => plan.acts.length > 0)) return [];
   const begins = new Map<string, UpstreamCall>();

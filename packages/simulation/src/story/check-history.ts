@@ -3,6 +3,7 @@ import { checkEventGrammar } from '@sluice/testing';
 import type { ReadyApi, SimulatedService } from '../service/simulated-service.ts';
 import { checkBudgets } from './check-budgets.ts';
 import { checkCalls, checkCompletion } from './check-calls.ts';
+import { checkQueues, isDrained } from './check-queues.ts';
 import { checkResponse, type ReadResponse } from './check-response.ts';
 import type { History } from './history.ts';
 import type { Loss } from './inject-faults.ts';
@@ -28,7 +29,7 @@ export async function checkHistory(history: History): Promise<string[]> {
       return found.map((problem) => `${name} (${mode}): ${problem}`);
     }),
   );
-  return [...checkCalls(history), ...checkBudgets(history), ...ofCallers.flat()];
+  return [...checkCalls(history), ...checkQueues(history), ...checkBudgets(history), ...ofCallers.flat()];
 }
 
 /** More callers than this are checked at one api each, in turn. */
@@ -228,7 +229,10 @@ function checkEnd(
 function checkFate(history: History, caller: SimulatedCaller, fate: Fate, final: ReadResponse): string[] {
   switch (fate.kind) {
     case 'ended':
-      return final.status === 'cancelled' && !isLostTouch(fate.json) && !mayBeCancelled(caller)
+      return final.status === 'cancelled' &&
+        !isLostTouch(fate.json) &&
+        !mayBeCancelled(caller) &&
+        !isDrained(history, caller.plan)
         ? ['it was told that it was cancelled, which it was not']
         : [];
     case 'refused': {

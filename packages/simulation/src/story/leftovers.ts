@@ -11,7 +11,8 @@ const permanent = [
   /:sealing-key$/,
   // Whether the store was emptied.
   /:store-mark:(api|worker)$/,
-  /:(journal|audit)$/,
+  // What operators did, bounded in number.
+  /:(journal|acts|audit(:[a-z.]+)?)$/,
   // The cells that there are, the numbers of them that tenants have, and the grants of limits.
   /:(cells|cell-counts|stored-cells|slots-epoch|slots-fence)$/,
   new RegExp(`:slots:(${queues})$`),

@@ -9,6 +9,7 @@ import { Faults } from './inject-faults.ts';
 import { RarePaths } from './rare-paths.ts';
 import type { Scenario } from './scenario.ts';
 import { SimulatedCaller } from './simulated-caller.ts';
+import { SimulatedOperator } from './simulated-operator.ts';
 import { SimulatedUpstream, type UpstreamCall } from './upstream.ts';
 import { leftovers } from './leftovers.ts';
 import { queueMs, totalMs } from '../service/service-settings.ts';
@@ -100,6 +101,7 @@ async function tell(
   const faults = new Faults(service, scenario);
   const begunAt = world.elapsedMs;
   callers.push(...scenario.callers.map((plan) => new SimulatedCaller(world, service, plan)));
+  const operators = (scenario.operators ?? []).map((plan) => new SimulatedOperator(world, service, plan));
   const lastMs = begunAt + Math.max(...scenario.callers.map(({ atMs }) => atMs));
   let left: string[] = [];
   for (;;) {
@@ -107,7 +109,7 @@ async function tell(
     const overMs = Math.max(lastMs, faults.overMs);
     if (world.elapsedMs > overMs + restWithinMs) break;
     if (world.elapsedMs <= overMs) continue;
-    if (!service.isWhole || !callers.every(({ isDone }) => isDone)) continue;
+    if (!service.isWhole || ![...callers, ...operators].every(({ isDone }) => isDone)) continue;
     // What has not begun by now would befall nobody.
     faults.disarm();
     left = leftovers(service, faults.losses.length > 0);
@@ -126,7 +128,7 @@ async function tell(
   const fates = await Promise.all(callers.map(({ fate }) => fate));
   const { overMs: faultsOverMs, losses } = faults;
   const problems = await Promise.race([
-    checkHistory({ service, upstream, scenario, callers, fates, faultsOverMs, losses }),
+    checkHistory({ service, upstream, scenario, callers, fates, operators, faultsOverMs, losses }),
     world.sleep(checkedWithinMs),
   ]);
   return problems ?? ['a reader is told nothing, although all is over'];

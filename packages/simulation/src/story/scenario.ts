@@ -21,6 +21,8 @@ export interface Scenario {
   hasTwoReleases?: boolean;
   callers: readonly CallerPlan[];
   faults: readonly FaultPlan[];
+  /** What operators do to queues; nothing by default. */
+  operators?: readonly OperatorPlan[];
 }
 
 export type CellChange = 'add' | 'drain';
@@ -77,6 +79,16 @@ export interface CallPlan {
   /** How long a token is at least, in characters; 0 by default. */
   tokenLength?: number;
   end: CallEnd;
+}
+
+/** What an operator does to the queue of a model. */
+export interface OperatorPlan {
+  atMs: number;
+  model: ModelName;
+  /** How long it is paused; 0 for a queue that stays open. */
+  pausesForMs: number;
+  /** Whether all that waits in it is cancelled, behind the pause if there is one. */
+  drains: boolean;
 }
 
 /** What goes wrong. */

@@ -33,6 +33,8 @@ function* shorterOnes(scenario: Scenario): Generator<Scenario> {
   for (const half of halves(faults)) yield { ...scenario, faults: half };
   for (const fewer of without(faults)) yield { ...scenario, faults: fewer };
   for (const fewer of without(callers)) if (fewer.length > 0) yield { ...scenario, callers: fewer };
+  const { operators = [] } = scenario;
+  for (const fewer of without(operators)) yield { ...scenario, operators: fewer };
   if (scenario.keepsRecords) yield { ...scenario, keepsRecords: false };
   if (scenario.cells !== undefined) {
     const { cellChange: _, ...unchanged } = scenario;
