@@ -1,16 +1,8 @@
 import { models, tenants } from '../service/names.ts';
 import { Random } from '../world/random.ts';
 import { holdsAfterMs } from './change-cells.ts';
-import type {
-  ActPlan,
-  CallEnd,
-  CallerPlan,
-  CellChange,
-  CallPlan,
-  FaultPlan,
-  OperatorPlan,
-  Scenario,
-} from './scenario.ts';
+import { makeOperators } from './make-operators.ts';
+import type { ActPlan, CallEnd, CallerPlan, CellChange, CallPlan, FaultPlan, Scenario } from './scenario.ts';
 import { modes } from './scenario.ts';
 
 /** How many ask, over how long, and how many of them meet an upstream that fails. */
@@ -83,21 +75,6 @@ function later(scenario: Scenario, byMs: number): Scenario {
     faults: scenario.faults.map(move),
     ...(scenario.operators && { operators: scenario.operators.map(move) }),
   };
-}
-
-/** Now and then an operator stops or empties a queue, when somebody waits in it. Each queue has one, who alone lets it go on. */
-function makeOperators(random: Random, callers: readonly CallerPlan[]): Pick<Scenario, 'operators'> {
-  if (!random.happens(0.15)) return {};
-  const operators = Object.values(models).flatMap((model): OperatorPlan[] => {
-    const own = random.fork(model);
-    const inQueue = callers.filter((caller) => caller.model === model);
-    const asked = inQueue[own.between(0, Math.max(inQueue.length - 1, 0))];
-    if (!asked || own.happens(0.4)) return [];
-    const pausesForMs = own.pick([0, own.skewed(500), own.between(1_000, 8_000)]);
-    const drains = pausesForMs === 0 || own.happens(0.5);
-    return [{ atMs: asked.atMs + own.skewed(200), model, pausesForMs, drains }];
-  });
-  return operators.length > 0 ? { operators } : {};
 }
 
 /** What befalls a store befalls that of one cell. */
