@@ -48,7 +48,6 @@ function isClosedForLong({ upstream }: History): boolean {
 export function takesLong(history: History): boolean {
   const { faults, operators } = history.scenario;
   if (hasCall(history, 'hang') || hasCall(history, 'crash') || isClosedForLong(history)) return true;
-  if (faults.some(({ kind }) => kind === 'clock')) return true;
   const pausedMs = (operators ?? []).reduce((sum, { pausesForMs }) => sum + pausesForMs, 0);
   const inAll = faults.reduce((sum, fault) => {
     if ('forMs' in fault) return sum + fault.forMs;

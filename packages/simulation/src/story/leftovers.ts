@@ -30,15 +30,15 @@ for _, key in ipairs(redis.call('KEYS', '*')) do
 end
 return found`;
 
-/** A job that was added after its response was lost waits outside of its queue for a day, and goes with its claim then. */
+/** A job whose response was lost or has ended waits outside of its queue for as long as a day, and goes with its claim then. */
 const untilTomorrow = new RegExp(`:(${queues}):delayed$`);
 
-/** The traces in the store of responses that have ended: none, but for a moment. `hasForgotten` says that the store lost some. */
-export function leftovers({ networks, keys }: SimulatedService, hasForgotten: boolean): string[] {
-  return networks.flatMap((network, at) => leftoversIn(network, keys.inCell(at), hasForgotten));
+/** The traces in the store of responses that have ended: none, but for a moment. `mayKeepJobs` says that jobs may outlive them. */
+export function leftovers({ networks, keys }: SimulatedService, mayKeepJobs: boolean): string[] {
+  return networks.flatMap((network, at) => leftoversIn(network, keys.inCell(at), mayKeepJobs));
 }
 
-function leftoversIn(network: SimulatedNetwork, cellKeys: CellKeys, hasForgotten: boolean): string[] {
+function leftoversIn(network: SimulatedNetwork, cellKeys: CellKeys, mayKeepJobs: boolean): string[] {
   const found: string[] = [];
   const load = texts(network.ask('HGETALL', cellKeys.load));
   for (let at = 0; at < load.length; at += 2) {
@@ -48,7 +48,7 @@ function leftoversIn(network: SimulatedNetwork, cellKeys: CellKeys, hasForgotten
   if (open.length > 0) found.push(`open responses: ${open.join(', ')}`);
   for (const key of texts(network.ask('EVAL', keysWithoutExpiry, '0'))) {
     const isExpected =
-      permanent.some((pattern) => pattern.test(key)) || (hasForgotten && untilTomorrow.test(key));
+      permanent.some((pattern) => pattern.test(key)) || (mayKeepJobs && untilTomorrow.test(key));
     if (!isExpected) found.push(`a key that never expires: ${key}`);
   }
   return found;

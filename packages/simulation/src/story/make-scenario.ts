@@ -59,7 +59,7 @@ export function makeScenario(seed: number): Scenario {
     ...(hasCells && { cells: 2 }),
     callers: withLosses(random.fork('losses'), callers, faults),
     faults: hasCells ? inCells(random.fork('cells'), faults) : faults,
-    ...makeOperators(new Random(seed).fork('operators'), callers),
+    ...makeOperators(new Random(seed).fork('operators'), callers, faults),
   };
   return cellChange
     ? { ...later(scenario, holdsAfterMs[cellChange] - change.between(0, 3_000)), cellChange }

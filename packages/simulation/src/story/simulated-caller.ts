@@ -47,12 +47,12 @@ export class SimulatedCaller {
   /** When it asked first, and when it was done, in milliseconds of the world. */
   begunMs = Number.POSITIVE_INFINITY;
   doneMs = Number.POSITIVE_INFINITY;
-  /** How long it was without a request between two of them at most, in milliseconds of the world. */
+  /** How long it was without a request at most, in milliseconds of the world. One that was refused, as by an api of another release, does not count. */
   longestAwayMs = 0;
   /** The process that it asked last. */
   asked: SimulatedProcess | undefined;
   #hasLeft = false;
-  /** When its last request was over. */
+  /** When its last request was over that was not refused. */
   #leftMs = Number.POSITIVE_INFINITY;
 
   constructor(world: World, service: SimulatedService, plan: CallerPlan) {
@@ -71,7 +71,6 @@ export class SimulatedCaller {
     this.begunMs = this.#world.elapsedMs;
     for (let tries = 0; tries < mostTries && !this.#hasLeft; tries += 1) {
       const told = await this.#try();
-      this.#leftMs = this.#world.elapsedMs;
       const fate = await this.#judge(told);
       if (fate) return this.#end(fate);
       await this.#world.sleep(this.#random.skewed(againAfterMs));
@@ -89,7 +88,7 @@ export class SimulatedCaller {
   /** One request: the first, or whatever leads to the rest of the response. */
   async #try(): Promise<Told> {
     const asking = { world: this.#world, api: await this.#findApi(), plan: this.plan };
-    this.longestAwayMs = Math.max(this.longestAwayMs, this.#world.elapsedMs - this.#leftMs);
+    const askedMs = this.#world.elapsedMs;
     this.asked = asking.api.process;
     const behind = this.#lastNumber;
     const id = this.responseId;
@@ -110,6 +109,10 @@ export class SimulatedCaller {
       this.events.push(event);
     };
     const told = await this.#request.told;
+    if (told.kind !== 'error') {
+      this.longestAwayMs = Math.max(this.longestAwayMs, askedMs - this.#leftMs);
+      this.#leftMs = this.#world.elapsedMs;
+    }
     if (told.kind === 'stream ended' && behind >= 0 && this.#lastNumber === behind)
       this.silentBehind = behind;
     return told;
