@@ -27,6 +27,24 @@ describe('the name of a key', () => {
     expect(names.storedOf(kept)).toBe(kept);
   });
 
+  it('is looked up in keys that are read once, and again when there are others', () => {
+    let read = 0;
+    const keyOf = (at: number): StoredKey => ({
+      ...stored,
+      id: `key_${at}`,
+      get hash() {
+        read += 1;
+        return `sha256:${hashKey(String(at))}`;
+      },
+    });
+    let keys = Array.from({ length: 100 }, (_, at) => keyOf(at));
+    const many = keyNames(() => ({ stored: keys }));
+    for (let at = 0; at < 100; at += 1) expect(many.idOf(many.storedOf(`key_${at}`))).toBe(`key_${at}`);
+    expect(read).toBe(200);
+    keys = [...keys, keyOf(100)];
+    expect(many.storedOf('key_100')).toBe(storedNameOf({ hash: hashKey('100') }));
+  });
+
   it('is what the store has of a key of the file', () => {
     const kept = storedNameOf({ hash: hashKey('of the file') });
     expect(names.idOf(kept)).toBe(kept);

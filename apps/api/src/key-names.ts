@@ -14,11 +14,25 @@ export interface KeyNames {
 }
 
 export function keyNames(known: () => Pick<KnownKeys, 'stored'>): KeyNames {
+  // A page of usage has hundreds of names, and there may be a hundred thousand keys. The list is replaced with each change.
+  let ofKeys: KnownKeys['stored'];
+  let ids = new Map<string, string>();
+  let names = new Map<string, string>();
+  const read = () => {
+    const { stored = [] } = known();
+    if (stored === ofKeys) return;
+    ofKeys = stored;
+    ids = new Map(stored.map((key) => [storedNameOf(key), key.id]));
+    names = new Map(stored.map((key) => [key.id, storedNameOf(key)]));
+  };
   return {
-    idOf: (stored) => known().stored?.find((key) => storedNameOf(key) === stored)?.id ?? stored,
+    idOf: (stored) => {
+      read();
+      return ids.get(stored) ?? stored;
+    },
     storedOf: (id) => {
-      const found = known().stored?.find((key) => key.id === id);
-      return found ? storedNameOf(found) : id;
+      read();
+      return names.get(id) ?? id;
     },
   };
 }

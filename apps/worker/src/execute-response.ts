@@ -119,7 +119,7 @@ async function claim(dependencies: ExecuteDependencies, execution: Execution): P
     case 'no_room':
       return done(await postponeForRoom(dependencies, claimed.held));
     case 'unknown_version':
-      return done({ kind: 'later', afterMs: dependencies.ofOtherReleases.pauseMs() });
+      return done({ kind: 'later', afterMs: dependencies.ofOtherReleases.pauseMs(responseId) });
     case 'end':
       return done(await endWithoutRun(dependencies, claimed.record, claimed.because));
     case 'run':
@@ -143,7 +143,7 @@ function postponeForRoom(dependencies: ExecuteDependencies, held: PostponedClaim
  */
 function postponeForModel(dependencies: ExecuteDependencies, record: ClaimedRecord): Promise<Outcome> {
   const { id, token, request, attempt } = record;
-  const afterMs = dependencies.ofUnknownModels.pauseMs();
+  const afterMs = dependencies.ofUnknownModels.pauseMs(id);
   const held = { id, token, model: request.model, attempt };
   return postpone(dependencies, held, { because: 'model', afterMs });
 }

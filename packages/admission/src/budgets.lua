@@ -2,7 +2,7 @@
 --   day, month                        the day and the month of UTC that its counts are of, both counted
 --   tokens_in_day, tokens_in_month    reserved or taken
 --   spend_in_day, spend_in_month      the same in billionths of the currency
---   warned_<limit>                    the limit, and the day or month of which a warning was told
+--   told_<limit>                      the limit, and the day or month of which a warning was told
 -- A response counts in the day and the month of its accept, also where it ends later. A clock that was set back begins neither anew.
 
 -- How long counts stay behind the last accept, in ms: more than a month.
@@ -105,8 +105,8 @@ local function warnings_of(budgets)
         local whole = budget.whole[row.limit]
         if whole ~= limit then taken = limit > 0 and math.floor(taken * whole / limit + 0.5) or whole end
         local told = print_amount(whole) .. ' ' .. period
-        if redis.call('HGET', budget.key, 'warned_' .. row.limit) ~= told then
-          redis.call('HSET', budget.key, 'warned_' .. row.limit, told)
+        if redis.call('HGET', budget.key, 'told_' .. row.limit) ~= told then
+          redis.call('HSET', budget.key, 'told_' .. row.limit, told)
           warnings[#warnings + 1] = { budget.of, row.limit, print_amount(whole), print_amount(taken), period }
         end
       end

@@ -83,12 +83,24 @@ describe('the slots of a worker', () => {
     expect([first.slots, second.slots]).toEqual([30, 2]);
   });
 
-  it('are no more than there are where one cell keeps more of them than the others', async () => {
-    const { cells, shares } = someCells([4, ...Array<number>(9).fill(1)], 32);
-    shares.begin(['m']);
-    await shares.look();
-    expect(cells.reduce((sum, { slots }) => sum + slots, 0)).toBeLessThanOrEqual(32);
-  });
+  it.each([
+    [32, 4, 10],
+    [64, 8, 16],
+    [256, 32, 16],
+  ])(
+    'are all given, %d of them, where the first cell keeps %d and %d are there',
+    async (slots, kept, count) => {
+      const { cells, shares } = someCells([kept, ...Array<number>(count - 1).fill(1)], slots);
+      const given = () => cells.reduce((sum, cell) => sum + cell.slots, 0);
+      shares.begin(['m']);
+      await shares.look();
+      expect(given()).toBe(slots);
+      const last = cells.at(-1);
+      Object.assign(last ?? {}, { waiting: 100_000 });
+      for (let looks = 0; looks < 20; looks += 1) await shares.look();
+      expect([given(), last?.slots]).toEqual([slots, slots - kept - (count - 2)]);
+    },
+  );
 
   it.each([
     [[1, 1], 1, [{ slots: 1, kept: 2 }]],

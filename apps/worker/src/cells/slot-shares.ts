@@ -156,11 +156,9 @@ export class SlotShares {
   #share(name: string, weights: readonly number[]): void {
     const { slots } = this.#options;
     const cells = this.#options.cells();
-    // A cell that was there alone keeps the most of them.
     const leasts = cells.map(leastOf);
-    const shares = divide(slots, weights, Math.max(...leasts)).map((share, at) =>
-      Math.max(share, leasts[at] ?? 1),
-    );
+    const rest = Math.max(slots - sum(leasts), 0);
+    const shares = divide(rest, weights).map((share, at) => (leasts[at] ?? 1) + share);
     // Jobs beyond the share of their cell go on, and another cell has less until they have ended.
     const taken = cells.map(({ consumer }, at) => Math.max(shares[at] ?? 0, consumer.inHand(name)));
     const all = sum(taken);

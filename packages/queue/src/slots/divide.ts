@@ -1,11 +1,6 @@
-/**
- * Divides a whole number by weights, with at least so many for each where there are enough: what is left after the least goes in proportion, and
- * the last ones to the largest remainders. Without any weight it is divided evenly. The sum is always the whole.
- */
-export function divide(whole: number, weights: readonly number[], least = 0): number[] {
-  const base = Math.min(least, Math.floor(whole / weights.length));
-  const rest = whole - base * weights.length;
-  return roundToSum(exactParts(rest, weights), rest).map((part) => base + part);
+/** Divides a whole number by weights; the last ones go to the largest remainders. Without any weight it is divided evenly. The sum is always the whole. */
+export function divide(whole: number, weights: readonly number[]): number[] {
+  return roundToSum(exactParts(whole, weights), whole);
 }
 
 /**

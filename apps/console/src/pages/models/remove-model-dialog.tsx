@@ -57,9 +57,8 @@ export function RemoveModelDialog({ shown, onClose }: RemoveModelDialogProps) {
   );
 }
 
-/** The console has no row for the queue of a removed model. */
 function notifyUndrained(id: string, { queue, error }: { queue: string; error: string }): void {
   const title = `The model ${id} is removed, and what waits for it is served.`;
-  const message = `It could not be cancelled (${error}); the command "sluice queues drain ${queue}" does that.`;
+  const message = `It could not be cancelled (${error}); drain its queue, ${queue}, on the page Queues.`;
   void showNotice({ title, message, color: 'red', autoClose: false, role: 'alert' });
 }
