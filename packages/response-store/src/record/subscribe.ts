@@ -1,4 +1,3 @@
-import { isRedisUnavailable } from '@sluice/runtime';
 import type { RedisSubscriber } from './connection.ts';
 
 /** How long a Redis that refuses is left alone on a connection that stays, in milliseconds. */
@@ -34,7 +33,7 @@ export async function subscribeOnceTaken(
   }
 }
 
-/** Whether a Redis may take by itself what it has refused. */
+/** Whether a Redis may take later what it has refused: its user has no permission until an operator gives it, and a command is known or not. */
 function mayPass(error: unknown): boolean {
-  return isRedisUnavailable(error) && !(error instanceof Error && error.message.startsWith('NOPERM'));
+  return !(error instanceof Error && /^(NOPERM|ERR)\b/.test(error.message));
 }
