@@ -93,7 +93,9 @@ async function checkCaller(
   const losses = touching.length;
   const isTold = touching.every(({ sparesTold }) => sparesTold);
   const calls = history.upstream.callsOf(plan.name);
-  const problems = checkKnown(plan, fate, own);
+  // A key may have gone to another cell meanwhile, and the former one has forgotten that it took its response back.
+  const mayBeTwo = losses > 0 && cells.length > 1;
+  const problems = [...(mayBeTwo ? [] : checkKey(plan, own)), ...checkTold(fate, own)];
   const final = own.find(({ id }) => id === caller.responseId) ?? own[0];
   const unknown = calls.find(({ responseId }) => !own.some(({ id }) => id === responseId));
   if (unknown && losses === 0) problems.push(`${unknown.responseId} ran, and is nowhere`);
@@ -120,17 +122,20 @@ async function checkCaller(
   return problems;
 }
 
-/** A key makes one response that is kept, and nobody is told of a defect of the service. */
-function checkKnown({ idempotencyKey }: CallerPlan, fate: Fate, own: readonly ReadResponse[]): string[] {
-  const problems: string[] = [];
+/** A key makes one response that is kept. */
+function checkKey({ idempotencyKey }: CallerPlan, own: readonly ReadResponse[]): string[] {
   // A key whose response failed or was cancelled is free for another try.
   const kept = own.filter(({ status }) => status !== 'failed' && status !== 'cancelled');
-  if (idempotencyKey !== undefined && kept.length > 1) {
-    problems.push(`${kept.length} responses for one key: ${kept.map(({ id }) => id).join(', ')}`);
-  }
-  if (fate.kind === 'refused' && fate.code === 'server_error' && own.length === 0)
-    problems.push(`it was told ${fate.code} (${fate.status}) without a response that failed so`);
-  return problems;
+  return idempotencyKey !== undefined && kept.length > 1
+    ? [`${kept.length} responses for one key: ${kept.map(({ id }) => id).join(', ')}`]
+    : [];
+}
+
+/** Nobody is told of a defect of the service. */
+function checkTold(fate: Fate, own: readonly ReadResponse[]): string[] {
+  return fate.kind === 'refused' && fate.code === 'server_error' && own.length === 0
+    ? [`it was told ${fate.code} (${fate.status}) without a response that failed so`]
+    : [];
 }
 
 /** Whether a store that has forgotten something may have forgotten something of what a caller asked for. */
