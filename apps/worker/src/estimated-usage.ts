@@ -6,9 +6,15 @@ import {
   type Usage,
 } from '@sluice/contract';
 
-/** Token counts for an upstream that reports none: near enough for limits, and never a partial object. */
+/**
+ * Token counts for an upstream that reports none: near enough for limits, and never a partial object. The vectors of a request for embeddings
+ * are no tokens.
+ */
 export function estimatedUsage(generation: Generation | undefined, output: readonly OutputItem[]): Usage {
-  return estimatedUsageOf(generation ? estimateInputTokens(generation) : 0, output);
+  return estimatedUsageOf(
+    generation ? estimateInputTokens(generation) : 0,
+    generation?.embedding ? [] : output,
+  );
 }
 
 /** The same where the input is not at hand. */

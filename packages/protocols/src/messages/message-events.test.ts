@@ -9,6 +9,7 @@ import {
   ServiceError,
   withEnd,
 } from '@sluice/contract';
+import { costAgainstParsing } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import {
   type MessageBody,
@@ -389,6 +390,25 @@ describe('calls that grow in turns', () => {
       ]),
     );
     expect(together(frames)).toEqual(messageOf(response, shown));
+  });
+});
+
+describe('what parallel calls cost', () => {
+  const upTo = (make: (at: number) => Event) => Array.from({ length: 24_000 }, (_, at) => make(at));
+  const openings = upTo((at) => added(at, `c${at}`));
+
+  it.each([
+    ['are done one after the other', [...openings, ...upTo((at) => done(at, `c${at}`, '{}'))]],
+    ['are whole behind one that is not', [...openings, ...upTo((at) => args(23_999 - at, '{}'))]],
+    ['end together', openings],
+    ['grow in turns', [...openings, ...upTo((at) => args(at % 100, ' ')), ...upTo((at) => args(at, '{}'))]],
+  ])('grows with their number, and not with its square, when they %s', (_what, events) => {
+    const all = [...events, lifecycle('response.completed', ended([]))].map(given);
+    const tell = () => {
+      const message = new MessageEvents<Record<string, string>>(shown, 'req_1');
+      return () => all.forEach((event) => message.of(event));
+    };
+    expect(costAgainstParsing(events, tell)).toBeLessThan(30);
   });
 });
 

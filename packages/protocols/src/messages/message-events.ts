@@ -62,7 +62,8 @@ export class MessageEvents<Texts = never> {
   #blocks = 0;
   #isBlockOpen = false;
   #current: CurrentItem | undefined;
-  #waiting: WaitingEvent<Texts>[] = [];
+  /** The events of items that wait, in the order of the items. */
+  readonly #waiting = new Map<number, WaitingEvent<Texts>[]>();
   /** Calls that were whole before they were done. */
   readonly #told = new Set<number>();
 
@@ -86,32 +87,34 @@ export class MessageEvents<Texts = never> {
   }
 
   #take(given: WaitingEvent<Texts>): TextedFrame<Texts>[] {
-    const { event, texts } = given;
-    const { output_index: at } = event;
+    const { output_index: at } = given.event;
     if (this.#told.has(at)) return [];
-    if (this.#current && this.#current.at !== at) {
-      this.#waiting.push(given);
-      return this.#passOn();
-    }
-    this.#current ??= { at, call: undefined };
-    const frames = this.#content(event, this.#current, texts !== undefined);
-    if (event.type === 'response.output_item.done') frames.push(...this.#leave());
-    return [...withTexts(texts, frames), ...this.#passOn()];
+    if (!this.#current || this.#current.at === at) return [...this.#tell(given), ...this.#passOn()];
+    const waiting = this.#waiting.get(at);
+    if (waiting) waiting.push(given);
+    else this.#waiting.set(at, [given]);
+    return this.#passOn();
   }
 
-  /** Goes on with the next item, if one waits and nothing comes any more that is a part of this one. */
+  #tell({ event, texts }: WaitingEvent<Texts>): TextedFrame<Texts>[] {
+    this.#current ??= { at: event.output_index, call: undefined };
+    const frames = this.#content(event, this.#current, texts !== undefined);
+    if (event.type === 'response.output_item.done') frames.push(...this.#leave());
+    return withTexts(texts, frames);
+  }
+
+  /** Goes on with the next items, while one waits and nothing comes any more that is a part of this one. */
   #passOn(): TextedFrame<Texts>[] {
-    if (this.#waiting.length === 0) return [];
     const frames: TextedFrame<Texts>[] = [];
-    const current = this.#current;
-    if (current) {
-      if (current.call?.isWhole !== true) return [];
-      this.#told.add(current.at);
-      frames.push(...withTexts<Texts>(undefined, this.#leave()));
+    for (const [at, events] of this.#waiting) {
+      if (this.#current) {
+        if (this.#current.call?.isWhole !== true) break;
+        this.#told.add(this.#current.at);
+        frames.push(...withTexts<Texts>(undefined, this.#leave()));
+      }
+      this.#waiting.delete(at);
+      for (const event of events) frames.push(...this.#tell(event));
     }
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const event of waiting) frames.push(...this.#take(event));
     return frames;
   }
 
@@ -124,7 +127,7 @@ export class MessageEvents<Texts = never> {
   #leaveAll(): TextedFrame<Texts>[] {
     const leave = () => withTexts<Texts>(undefined, this.#leave());
     const frames = leave();
-    while (this.#waiting.length > 0) frames.push(...this.#passOn(), ...leave());
+    while (this.#waiting.size > 0) frames.push(...this.#passOn(), ...leave());
     return frames;
   }
 

@@ -1,5 +1,6 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { Generation } from '@sluice/contract';
+import { costAgainstParsing } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { request } from '../../test/upstream-wires.ts';
 import { callOptions } from './call-options.ts';
@@ -319,5 +320,14 @@ describe('marks for caches', () => {
 
   it('are left out for the packages of others', () => {
     expect(marked(conversation, [{ at: 'input', index: 0, part: 0 }], false)).toEqual(options(conversation));
+  });
+});
+
+describe('what a prompt costs', () => {
+  it('grows with the number of texts of the system, and not with its square', () => {
+    const input = Array.from({ length: 48_000 }, () => ({ type: 'message', role: 'system', content: 'Hm' }));
+    const asked = { input, cache_breakpoints: [{ at: 'input', index: 0 }] } as unknown as Generation;
+    const given = { providerId: 'up', fetchesUrls: false, specificationVersion: 'v4', takesCacheMarks: true };
+    expect(costAgainstParsing(input, () => () => void callOptions(asked, given))).toBeLessThan(50);
   });
 });

@@ -143,7 +143,7 @@ export class PartReader implements EventReader<unknown> {
     if (finish === undefined) throw brokenStream(this.#providerId, 'stopped for a reason that is no finish');
     this.#finish = finish;
     this.#stopSequence = this.#stopSequenceIn(objectOf(part['providerMetadata']));
-    this.#usage = usageOf(objectOf(part['usage'])) ?? this.#usage;
+    this.#usage = usageOf(part) ?? this.#usage;
   }
 
   /** A package tells of it under the name of its vendor. */

@@ -150,7 +150,8 @@ function addSystem(
 ): void {
   for (const { text, mark } of textsOf(content, marks, options)) {
     const opening = turns[0]?.message;
-    if (turns.length === 0 || (options.marks && turns.every(({ message }) => message.role === 'system'))) {
+    // A system message comes behind others of its kind alone, so the last one speaks for all.
+    if (turns.length === 0 || (options.marks && turns.at(-1)?.message.role === 'system')) {
       turns.push(newTurn({ role: 'system', content: text, ...markedBy(mark) }));
     } else if (turns.length === 1 && opening?.role === 'system') {
       opening.content = `${opening.content}\n\n${text}`;

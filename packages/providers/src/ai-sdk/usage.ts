@@ -1,25 +1,47 @@
 import type { Usage } from '@sluice/contract';
 import { countOf, type JsonObject, objectOf } from '../json-fields.ts';
 
+interface InputCounts {
+  total: unknown;
+  cached: number;
+  written: number;
+}
+
 /** The usage of a finish part, in the shape of any version of the specification; undefined unless it has both totals. */
-export function usageOf(usage: JsonObject | undefined): Usage | undefined {
+export function usageOf({ usage: given, providerMetadata }: JsonObject): Usage | undefined {
+  const usage = objectOf(given);
   if (!usage) return undefined;
-  const inputs = objectOf(usage['inputTokens']);
+  const { total, cached, written } = inputOf(usage, objectOf(providerMetadata) ?? {});
   const outputs = objectOf(usage['outputTokens']);
-  // Version 2 has plain numbers.
-  const input = inputs ? inputs['total'] : usage['inputTokens'];
   const output = outputs ? outputs['total'] : usage['outputTokens'];
-  if (typeof input !== 'number' || typeof output !== 'number') return undefined;
+  if (typeof total !== 'number' || typeof output !== 'number') return undefined;
+  // What a cache took part in is input, whether or not a package counts it there.
+  const input = Math.max(countOf(total), countOf(cached + written));
   return {
-    input_tokens: countOf(input),
-    input_tokens_details: {
-      cached_tokens: countOf(inputs ? inputs['cacheRead'] : usage['cachedInputTokens']),
-      cache_write_tokens: countOf(inputs?.['cacheWrite']),
-    },
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
     output_tokens: countOf(output),
     output_tokens_details: {
       reasoning_tokens: countOf(outputs ? outputs['reasoning'] : usage['reasoningTokens']),
     },
-    total_tokens: countOf(input) + countOf(output),
+    total_tokens: input + countOf(output),
   };
+}
+
+function inputOf(usage: JsonObject, metadata: JsonObject): InputCounts {
+  const inputs = objectOf(usage['inputTokens']);
+  if (inputs) {
+    const { total, cacheRead, cacheWrite } = inputs;
+    return { total, cached: countOf(cacheRead), written: countOf(cacheWrite) };
+  }
+  // Version 2 has plain numbers. Those of these packages are what their vendors count: the input beside reads and writes.
+  const { inputTokens: total } = usage;
+  const cached = countOf(usage['cachedInputTokens']);
+  const { anthropic, bedrock } = metadata;
+  if (!objectOf(anthropic) && !objectOf(bedrock)) return { total, cached, written: 0 };
+  const written = countOf(
+    objectOf(anthropic)?.['cacheCreationInputTokens'] ??
+      objectOf(objectOf(bedrock)?.['usage'])?.['cacheWriteInputTokens'],
+  );
+  return { total: typeof total === 'number' ? countOf(total) + cached + written : total, cached, written };
 }

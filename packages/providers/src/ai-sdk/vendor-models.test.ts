@@ -129,6 +129,34 @@ describe('earlier versions of the specification', () => {
       { type: 'finish', reason: 'stop' },
     ]);
   });
+
+  const wrote = { anthropic: { cacheCreationInputTokens: 30, usage: {} } };
+  const counts = { inputTokens: 5, outputTokens: 2, cachedInputTokens: 1000 };
+
+  it.each<[string, object, object, number[]]>([
+    ['Anthropic', counts, wrote, [1035, 1000, 30]],
+    ['Bedrock', counts, { bedrock: { usage: { cacheWriteInputTokens: 30 } } }, [1035, 1000, 30]],
+    ['Anthropic, without a cache', { inputTokens: 5, outputTokens: 2 }, { anthropic: {} }, [5, 0, 0]],
+    ['a vendor that counts it in', { ...counts, inputTokens: 1200 }, {}, [1200, 1000, 0]],
+    ['a vendor unknown to count it beside', counts, { acme: {} }, [1000, 1000, 0]],
+    [
+      'Anthropic in a later version',
+      { inputTokens: { total: 1035, cacheRead: 1000, cacheWrite: 30 }, outputTokens: { total: 2 } },
+      wrote,
+      [1035, 1000, 30],
+    ],
+  ])('count input with what a cache had or took: %s', async (_vendor, usage, providerMetadata, expected) => {
+    const finish = { type: 'finish', finishReason: 'stop', usage, providerMetadata };
+    const [counted] = await all(run(providerOf(modelOf('v2', finish)), request()));
+    const [input_tokens = 0, cached_tokens, cache_write_tokens] = expected;
+    expect(counted).toMatchObject({
+      usage: {
+        input_tokens,
+        input_tokens_details: { cached_tokens, cache_write_tokens },
+        total_tokens: input_tokens + 2,
+      },
+    });
+  });
 });
 
 describe('a package that does as it likes', () => {

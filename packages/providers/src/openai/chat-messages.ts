@@ -4,7 +4,7 @@ import { type JsonObject, present } from '../json-fields.ts';
 import { ProviderError } from '../provider.ts';
 import { asDataUrl } from '../upstream/file-data.ts';
 import { checkMediaUrl, type MediaPolicy } from '../upstream/media-policy.ts';
-import { type MarkedText, markedTexts, plainText, splitOutput } from './plain-content.ts';
+import { markedTexts, plainText, splitOutput } from './plain-content.ts';
 import { type PromptItem, type PromptMessage, promptItems } from './prompt-items.ts';
 
 export interface ChatMessageOptions extends MediaPolicy {
@@ -20,6 +20,10 @@ interface Turn {
   outputs: JsonObject[];
   /** Media of those outputs. Tool messages hold text alone, so a message of the user carries the media. */
   media: JsonObject[];
+  /** The list under `tool_calls` of the message, once it has any. */
+  calls?: JsonObject[];
+  /** The list under `content` of the message, where texts stay apart. */
+  texts?: JsonObject[];
 }
 
 /**
@@ -63,10 +67,10 @@ function addItem(
       return addMessage(item, turns, policy);
     case 'function_call': {
       const turn = assistantTurn(turns);
-      const calls = Array.isArray(turn.message['tool_calls']) ? turn.message['tool_calls'] : [];
+      turn.message['tool_calls'] = turn.calls ??= [];
       const { call_id: id, name, arguments: args } = item;
       const call = { id, type: 'function', function: { name, arguments: args } };
-      turn.message['tool_calls'] = [...calls, { ...call, ...markedBy(itemMark(item.marks)) }];
+      turn.calls.push({ ...call, ...markedBy(itemMark(item.marks)) });
       callers.set(id, turn);
       return;
     }
@@ -115,10 +119,7 @@ function addMessage(
   if (message.role === 'user') {
     turns.push(newTurn({ role: 'user', content: userContent(content, marks, policy) }));
   } else if (message.role === 'assistant') {
-    const { message: turn } = assistantTurn(turns);
-    turn['content'] = policy.marks
-      ? withTexts(turn['content'], markedTexts(content, marks))
-      : withText(turn['content'], plainText(content));
+    addTexts(assistantTurn(turns), content, marks, policy);
   } else {
     addSystem(turns, content, marks, policy);
   }
@@ -130,26 +131,31 @@ function addSystem(
   marks: ItemMarks | undefined,
   policy: ChatMessageOptions,
 ): void {
-  const opening = turns.length === 1 ? turns[0]?.message : undefined;
-  const before = opening?.['role'] === 'system' ? opening : undefined;
-  const whole = policy.marks
-    ? withTexts(before?.['content'], markedTexts(content, marks))
-    : withText(before?.['content'], plainText(content));
-  if (before) before['content'] = whole;
-  else if (whole !== null) turns.push(newTurn({ role: 'system', content: whole }));
+  const opening = turns.length === 1 ? turns[0] : undefined;
+  if (opening?.message['role'] === 'system') return addTexts(opening, content, marks, policy);
+  const turn = newTurn({ role: 'system', content: null });
+  addTexts(turn, content, marks, policy);
+  if (turn.message['content'] !== null) turns.push(turn);
 }
 
-function withText(before: unknown, text: string): string {
-  return typeof before === 'string' ? `${before}\n\n${text}` : text;
-}
-
-/** A content of parts, each with its mark; null without any. */
-function withTexts(before: unknown, texts: readonly MarkedText[]): unknown[] | null {
-  const parts = [
-    ...(Array.isArray(before) ? before : []),
-    ...texts.map(({ text, mark }) => ({ type: 'text', text, ...markedBy(mark) })),
-  ];
-  return parts.length === 0 ? null : parts;
+/** Adds to the content of a message: to its text, or to its parts, each with its mark. It stays null without any. */
+function addTexts(
+  turn: Turn,
+  content: PromptMessage['content'],
+  marks: ItemMarks | undefined,
+  policy: ChatMessageOptions,
+): void {
+  const { message } = turn;
+  if (!policy.marks) {
+    const before = message['content'];
+    const text = plainText(content);
+    message['content'] = typeof before === 'string' ? `${before}\n\n${text}` : text;
+    return;
+  }
+  for (const { text, mark } of markedTexts(content, marks)) {
+    message['content'] = turn.texts ??= [];
+    turn.texts.push({ type: 'text', text, ...markedBy(mark) });
+  }
 }
 
 /** The member that marks a part, a tool, a call or the output of one. */

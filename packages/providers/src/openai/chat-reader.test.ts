@@ -129,6 +129,40 @@ describe('ChatReader', () => {
     expect(read.map((chunk) => chunk.delta).join('')).toBe('abc');
   });
 
+  it.each<[string, object[], object[]]>([
+    ['reasoning', [delta({ reasoning_content: 'Hm' })], [{ type: 'reasoning_text', delta: 'Hm' }]],
+    [
+      'a call',
+      [delta({ content: ' ', tool_calls: [{ index: 0, function: { name: 'f', arguments: '{}' } }] })],
+      [
+        { type: 'function_call', callKey: '0', name: 'f' },
+        { type: 'function_arguments', callKey: '0', delta: '{}' },
+      ],
+    ],
+    [
+      'a call without arguments',
+      [piece({ index: 0, function: { name: 'f' } })],
+      [
+        { type: 'function_call', callKey: '0', name: 'f' },
+        { type: 'function_arguments', callKey: '0', delta: '{}' },
+      ],
+    ],
+  ])('leaves out white space before %s', (_what, events, chunks) => {
+    const blank = [delta({ content: '\n' }), delta({ content: ' ' })];
+    expect(readAll([...blank, ...events, stop])).toEqual([...chunks, { type: 'finish', reason: 'stop' }]);
+  });
+
+  it('keeps white space before a text or a refusal, in between and alone', () => {
+    const finish = { type: 'finish', reason: 'stop' };
+    const blank = { type: 'text', delta: '\n' };
+    const text = { type: 'text', delta: '{}' };
+    const [white, said] = [delta({ content: '\n' }), delta({ content: '{}' })];
+    expect(readAll([white, said, white, said, stop])).toEqual([blank, text, blank, text, finish]);
+    expect(readAll([white, delta({ refusal: 'No' }), stop])[0]).toEqual(blank);
+    expect(readAll([white, white, stop])).toEqual([blank, blank, finish]);
+    expect(readAll([delta({ content: '\n' }, 'stop')])).toEqual([blank, finish]);
+  });
+
   it('reads citations of pages on the web, in either form', () => {
     const cited = { url: 'https://example.com/', start_index: 1, end_index: 2, title: 'E' };
     const annotations = [

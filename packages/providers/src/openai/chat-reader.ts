@@ -40,6 +40,9 @@ export class ChatReader implements EventReader {
   #finish: FinishReason | undefined;
   readonly #stop: readonly string[];
   #stopSequence: string | undefined;
+  #hasBegun = false;
+  /** Texts of white space alone, before anything else. */
+  #blank: ProviderChunk[] = [];
 
   /** `stop` has the texts before which the answer may end. */
   constructor(providerId: string, wantsLogprobs: boolean, stop: readonly string[] = []) {
@@ -77,7 +80,7 @@ export class ChatReader implements EventReader {
   }
 
   #readChoice(choice: JsonObject): ProviderChunk[] {
-    const chunks = this.#readDelta(objectOf(choice['delta']) ?? {}, choice);
+    const chunks = this.#withoutBlank(this.#readDelta(objectOf(choice['delta']) ?? {}, choice));
     const reason = choice['finish_reason'];
     if (reason == null || reason === '') return chunks;
     const finish = typeof reason === 'string' ? finishReasons.get(reason) : undefined;
@@ -87,7 +90,26 @@ export class ChatReader implements EventReader {
     // The names of vLLM and SGLang. Either may be the number of a token as well.
     this.#stopSequence = stopSequenceIn(this.#stop, choice['stop_reason'] ?? choice['matched_stop']);
     if (this.state === 'open') this.state = 'finished';
-    return [...chunks, ...this.#calls.end()];
+    const calls = this.#withoutBlank(this.#calls.end());
+    // An answer of white space alone is an answer.
+    return [...chunks, ...calls, ...this.#blank.splice(0)];
+  }
+
+  /**
+   * Leaves out white space before reasoning or a call. Some servers send a line break first, which would be a message of its own, and no JSON
+   * where that was asked for.
+   */
+  #withoutBlank(chunks: ProviderChunk[]): ProviderChunk[] {
+    if (this.#hasBegun) return chunks;
+    const at = chunks.findIndex((chunk) => !isBlank(chunk));
+    if (at === -1) {
+      this.#blank.push(...chunks);
+      return [];
+    }
+    this.#hasBegun = true;
+    const blank = [...this.#blank.splice(0), ...chunks.slice(0, at)];
+    const rest = chunks.slice(at);
+    return isOfMessage(rest[0]) ? [...blank, ...rest] : rest;
   }
 
   #readDelta(delta: JsonObject, choice: JsonObject): ProviderChunk[] {
@@ -130,4 +152,12 @@ export class ChatReader implements EventReader {
     if (delta === undefined && !logprobs?.length) return undefined;
     return { type: 'text', delta: delta ?? '', ...(logprobs && { logprobs }) };
   }
+}
+
+function isBlank(chunk: ProviderChunk): boolean {
+  return chunk.type === 'text' && chunk.delta.trim() === '';
+}
+
+function isOfMessage(chunk: ProviderChunk | undefined): boolean {
+  return chunk?.type === 'text' || chunk?.type === 'refusal' || chunk?.type === 'annotation';
 }

@@ -1,4 +1,5 @@
 import { type Generation, parseCreateResponse } from '@sluice/contract';
+import { costAgainstParsing } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { type ChatRequestOptions, chatRequestBody } from './chat-request.ts';
 
@@ -419,5 +420,21 @@ describe('marks for caches', () => {
       ...bodyOf(asked),
       model: 'm',
     });
+  });
+});
+
+describe('what a prompt costs', () => {
+  const upTo = (count: number, make: (at: number) => object) =>
+    Array.from({ length: count }, (_, at) => make(at));
+  const message = (role: string) => () => ({ type: 'message', role, content: 'Hm' });
+
+  it.each([
+    ['calls in a row', upTo(48_000, (at) => call(`c${at}`))],
+    ['texts of the assistant in a row', upTo(48_000, message('assistant'))],
+    ['texts of the system in a row', upTo(48_000, message('system'))],
+  ])('grows with the number of %s, and not with its square', (_, input) => {
+    const asked = { input, cache_breakpoints: [{ at: 'input', index: 0 }] } as unknown as Generation;
+    const build = () => () => void chatRequestBody(asked, 'm', { ...options, takesCacheMarks: true });
+    expect(costAgainstParsing(input, build)).toBeLessThan(50);
   });
 });

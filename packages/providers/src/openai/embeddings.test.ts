@@ -94,6 +94,21 @@ describe('embeddings of an upstream', () => {
   });
 
   it.each([
+    ['nothing', () => ({})],
+    ['zero', () => ({ usage: { prompt_tokens: 0, total_tokens: 0 } })],
+    ['one batch alone', (at: number) => (at === 0 ? { usage: { prompt_tokens: 3 } } : {})],
+  ])('have no usage where their server counts %s', async (_what, countOf) => {
+    upstream.onOther(({ request, json }) => {
+      const data = (request.body as Body).input.map(() => ({ embedding: base64(1) }));
+      json(200, { data, ...countOf(upstream.requests.length - 1) });
+    });
+    const chunks = await all(run(provider, generationOf(Array.from({ length: 200 }, () => 'a'))));
+    expect(upstream.requests).toHaveLength(2);
+    expect(chunks.filter(({ type }) => type === 'usage')).toEqual([]);
+    expect(chunks.at(-1)).toEqual({ type: 'finish', reason: 'stop' });
+  });
+
+  it.each([
     ['too few', (data: object[]) => data.slice(1)],
     ['one twice', (data: object[]) => [data[0] ?? {}, data[0] ?? {}]],
     ['an empty one', (data: object[]) => [...data.slice(1), { index: 0, embedding: [] }]],

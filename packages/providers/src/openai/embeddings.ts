@@ -28,6 +28,7 @@ export async function* embed(
   { providerId, call, ask }: EmbeddingCall,
 ): AsyncGenerator<ProviderChunk, void, undefined> {
   let tokens = 0;
+  let isCounted = true;
   for (const input of batchesOf(embeddingInputs(generation, embedding))) {
     const { dimensions } = embedding;
     const { user } = generation;
@@ -36,10 +37,13 @@ export async function* embed(
     if (answer?.['error']) throw failedInStream(providerId, answer['error']);
     if (!answer) throw malformed(providerId);
     for (const vector of vectorsOf(answer, input.length, providerId)) yield* vectorChunks(vector);
-    tokens += countOf(objectOf(answer['usage'])?.['prompt_tokens']);
+    const counted = countOf(objectOf(answer['usage'])?.['prompt_tokens']);
+    tokens += counted;
+    isCounted &&= counted > 0;
     call.signal.throwIfAborted();
   }
-  yield { type: 'usage', usage: usageOf(tokens) };
+  // Servers that count nothing leave it out, or say zero. It is estimated then.
+  if (isCounted) yield { type: 'usage', usage: usageOf(tokens) };
   yield { type: 'finish', reason: 'stop' };
 }
 

@@ -22,6 +22,7 @@ const event = (type: string, members: object = {}) => ({ type: `response.${type}
 const added = (output_index: number, item: object) => event('output_item.added', { output_index, item });
 const text = (output_index: number, delta: string) =>
   event('output_text.delta', { output_index, content_index: 0, delta });
+const textChunk = (delta: string) => ({ type: 'text', delta });
 const completed = event('completed', { response: { status: 'completed', output: [] } });
 const call = { type: 'function_call', name: 'f', call_id: 'c1', arguments: '{"a":1}' };
 const finish = { type: 'finish', reason: 'stop' };
@@ -110,6 +111,32 @@ describe('ResponsesReader on recorded streams', () => {
       { type: 'finish', reason: 'max_output_tokens' },
     ]);
   });
+
+  const reasoned = ['Which', ' city?'].map((delta) => ({ type: 'reasoning_text', delta }));
+
+  it.each([
+    ['vllm-responses-harmony-closed-late', [...reasoned, ...['Oslo', ' it is.'].map(textChunk)]],
+    [
+      'vllm-responses-counted-pieces',
+      [
+        ...['Which', ' city', '?'].map((delta) => ({ type: 'reasoning_text', delta })),
+        ...['Oslo', ' it', ' is.'].map(textChunk),
+      ],
+    ],
+    [
+      'vllm-responses-harmony',
+      [
+        ...reasoned,
+        ...['Let me', ' look.'].map(textChunk),
+        { type: 'function_call', callKey: '2', callId: 'call_a3', name: 'get_weather' },
+        { type: 'function_arguments', callKey: '2', delta: '{"city":' },
+        { type: 'function_arguments', callKey: '2', delta: '"Oslo"}' },
+      ],
+    ],
+  ])('reads the answer of %s once, however its parts and items are numbered', (name, chunks) => {
+    const read = readAll(recorded(name)).filter(({ type }) => type !== 'usage');
+    expect(read).toEqual([...chunks, finish]);
+  });
 });
 
 describe('ResponsesReader', () => {
@@ -137,6 +164,81 @@ describe('ResponsesReader', () => {
       { type: 'function_arguments', callKey: '1', delta: '{"a":1}' },
       finish,
     ]);
+  });
+
+  it('takes the rest of an item that was streamed in part, and nothing of one that closes with another text', () => {
+    const summary = ['First', 'Second'].map((each) => ({ type: 'summary_text', text: each }));
+    const closing = (output_index: number, item: object) => event('output_item.done', { output_index, item });
+    const events = [
+      event('reasoning_summary_text.delta', { output_index: 0, summary_index: 0, delta: 'Fi' }),
+      closing(0, { type: 'reasoning', summary }),
+      text(1, '\n\nHi'),
+      closing(1, { type: 'message', content: [{ type: 'output_text', text: 'Hi' }] }),
+      completed,
+    ];
+    expect(readAll(events)).toEqual([
+      { type: 'reasoning_summary', delta: 'Fi' },
+      { type: 'reasoning_summary', delta: 'rst' },
+      { type: 'summary_part' },
+      { type: 'reasoning_summary', delta: 'Second' },
+      textChunk('\n\nHi'),
+      finish,
+    ]);
+  });
+
+  it('tells summaries apart whose parts are all open at once', () => {
+    const of = (type: string, summary_index: number, members: object) =>
+      event(`reasoning_summary_text.${type}`, { output_index: 0, summary_index, ...members });
+    const deltas = ['a', 'b'].map((delta, at) => of('delta', at, { delta }));
+    const dones = ['a', 'b'].map((each, at) => of('done', at, { text: each }));
+    expect(readAll([...deltas, ...dones, of('done', 2, { text: 'c' }), completed])).toEqual([
+      { type: 'reasoning_summary', delta: 'a' },
+      { type: 'summary_part' },
+      { type: 'reasoning_summary', delta: 'b' },
+      { type: 'summary_part' },
+      { type: 'reasoning_summary', delta: 'c' },
+      finish,
+    ]);
+  });
+
+  it('reads events without a number by the id of their item, or as those of the last one', () => {
+    const reasoning = { type: 'reasoning', id: 'rs_1', content: [{ type: 'reasoning_text', text: 'Hm' }] };
+    const message = { type: 'message', id: 'msg_1', content: [{ type: 'output_text', text: 'Hi' }] };
+    const called = (id: string, args = '{"a":1}') => ({ ...call, call_id: id, arguments: args });
+    const openings = [reasoning, message, called('c1', ''), called('c2', '')].map((item) =>
+      event('output_item.added', { item }),
+    );
+    const deltas = [
+      event('reasoning_text.delta', { item_id: 'rs_1', delta: 'Hm' }),
+      event('output_text.delta', { item_id: 'msg_1', delta: 'Hi' }),
+      event('function_call_arguments.delta', { item_id: 'c1', delta: '{"a":1}' }),
+      event('function_call_arguments.delta', { delta: '{"a":1}' }),
+    ];
+    const output = [reasoning, message, called('c1'), called('c2')];
+    const done = output.map((item) => event('output_item.done', { item }));
+    const whole = event('completed', { response: { output } });
+    const opened = (at: number) => ({
+      type: 'function_call',
+      callKey: `${at}`,
+      callId: `c${at - 1}`,
+      name: 'f',
+    });
+    const args = (at: number) => ({ type: 'function_arguments', callKey: `${at}`, delta: '{"a":1}' });
+    const chunks = [
+      { type: 'reasoning_text', delta: 'Hm' },
+      textChunk('Hi'),
+      opened(2),
+      args(2),
+      opened(3),
+      args(3),
+      finish,
+    ];
+    const inTurns = openings.flatMap((each, at) => [each, deltas[at] ?? {}, done[at] ?? {}]);
+    expect(readAll([...inTurns, whole])).toEqual(chunks);
+    expect(readAll([...done, whole])).toEqual(chunks);
+    expect(readAll([...deltas.slice(0, 2), whole])).toEqual(chunks);
+    const anonymous = ['a', 'b'].map((delta) => event('output_text.delta', { delta }));
+    expect(readAll([...anonymous, completed])).toEqual([textChunk('a'), textChunk('b'), finish]);
   });
 
   it('takes arguments that come whole', () => {

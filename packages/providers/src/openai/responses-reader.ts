@@ -1,6 +1,6 @@
 import type { Usage } from '@sluice/contract';
 import type { UpstreamEvent } from '../upstream/event-stream.ts';
-import { isObject, type JsonObject, listOf, objectOf, parseObject, textOf } from '../json-fields.ts';
+import { type JsonObject, listOf, objectOf, parseObject, textOf } from '../json-fields.ts';
 import { urlCitationFrom } from './annotation-fields.ts';
 import { endOfAnswer } from './end-of-answer.ts';
 import { logprobsFrom } from './logprob-fields.ts';
@@ -8,28 +8,26 @@ import { printOpaque } from './opaque-reasoning.ts';
 import type { FinishReason, ProviderChunk } from '../provider.ts';
 import { brokenStream, failedInStream } from '../upstream/failure.ts';
 import type { EventReader } from '../upstream/upstream-provider.ts';
+import {
+  type CallKind,
+  isCall,
+  type ItemKind,
+  itemKindOf,
+  itemOfPiece,
+  partKey,
+  type PieceKind,
+  type StreamedItem,
+  StreamedItems,
+  textsIn,
+} from './streamed-items.ts';
 import { usageFrom } from './usage-fields.ts';
-
-type CallKind = 'function_call' | 'custom_tool_call';
-type Kind = 'message' | 'reasoning' | CallKind;
-type PieceKind = 'text' | 'refusal' | 'reasoning_summary' | 'reasoning_text';
-
-interface Item {
-  kind: Kind;
-  phase: 'commentary' | 'final_answer' | undefined;
-  /** Whether the chunk that separates it from the item before was sent. */
-  isBegun: boolean;
-  /** The parts that were streamed as deltas. Their closing events repeat the text and are skipped. */
-  readonly streamed: Set<string>;
-  hasSummary: boolean;
-}
 
 /**
  * Reads the events of one Responses stream.
  *
- * Upstream ids and sequence numbers are ignored; `output_index` identifies an item. Content that was not streamed is
- * taken from the closing event (`…done`, `output_item.done`, `response.completed`). Events and items of other types
- * are skipped.
+ * Content that was not streamed is taken from the closing event (`…done`, `output_item.done`, `response.completed`). What
+ * was streamed is known by its item and kind: servers number the parts of an item in their own ways, and vLLM counts on with
+ * each piece. Events and items of other types are skipped.
  */
 export class ResponsesReader implements EventReader {
   state: 'open' | 'finished' | 'done' = 'open';
@@ -37,8 +35,8 @@ export class ResponsesReader implements EventReader {
   readonly #wantsLogprobs: boolean;
   /** The origin that encrypted reasoning is tied to; undefined when the request does not ask for it. */
   readonly #opaqueOrigin: string | undefined;
-  readonly #items = new Map<number, Item>();
-  #lastKind: Kind | undefined;
+  readonly #items = new StreamedItems();
+  #lastKind: ItemKind | undefined;
   #usage: Usage | undefined;
   #finish: FinishReason | undefined;
 
@@ -66,7 +64,7 @@ export class ResponsesReader implements EventReader {
       case 'response.output_item.added':
         return this.#addItem(event);
       case 'response.output_item.done':
-        return this.#closeItem(event['output_index'], event['item']);
+        return this.#closeItem(event, (kind) => this.#items.closedBy(event, kind));
       case 'response.output_text.delta':
         return this.#piece(event, 'text', event['delta']);
       case 'response.output_text.done':
@@ -89,11 +87,14 @@ export class ResponsesReader implements EventReader {
         return this.#rest(event, 'reasoning_text', event['text']);
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
-        return this.#callText(event['output_index'], event['delta']);
+        return this.#callText(
+          this.#items.ofPiece(event, ['function_call', 'custom_tool_call']),
+          event['delta'],
+        );
       case 'response.function_call_arguments.done':
-        return this.#restOfCall(event['output_index'], event['arguments']);
+        return this.#restOfCall(this.#items.closedBy(event, 'function_call'), event['arguments']);
       case 'response.custom_tool_call_input.done':
-        return this.#restOfCall(event['output_index'], event['input']);
+        return this.#restOfCall(this.#items.closedBy(event, 'custom_tool_call'), event['input']);
       case 'response.completed':
       case 'response.incomplete':
       case 'response.failed':
@@ -110,7 +111,7 @@ export class ResponsesReader implements EventReader {
   #terminal(type: string, response: JsonObject | undefined): ProviderChunk[] {
     if (!response) throw this.#malformed();
     if (type === 'response.failed') throw failedInStream(this.#providerId, response['error']);
-    const chunks = listOf(response['output']).flatMap((item, index) => this.#closeItem(index, item));
+    const chunks = this.#closeAll(listOf(response['output']));
     this.#usage = usageFrom(response['usage']);
     if (type === 'response.completed') {
       this.#finish = 'stop';
@@ -127,22 +128,13 @@ export class ResponsesReader implements EventReader {
 
   #addItem(event: JsonObject): ProviderChunk[] {
     const item = objectOf(event['item']);
-    const index = event['output_index'];
-    if (!item || typeof index !== 'number' || this.#items.has(index)) return [];
-    const kind = item['type'];
-    if (kind !== 'message' && kind !== 'reasoning' && !isCall(kind)) return [];
-    const phase = item['phase'];
-    this.#items.set(index, {
-      kind,
-      phase: phase === 'commentary' || phase === 'final_answer' ? phase : undefined,
-      isBegun: false,
-      streamed: new Set(),
-      hasSummary: false,
-    });
-    return isCall(kind) ? this.#openCall(kind, index, item) : [];
+    const kind = item && itemKindOf(item);
+    if (!kind || this.#items.announcedBy(event)) return [];
+    const added = this.#items.add(kind, event);
+    return isCall(kind) ? this.#openCall(kind, added, item) : [];
   }
 
-  #openCall(kind: CallKind, index: number, item: JsonObject): ProviderChunk[] {
+  #openCall(kind: CallKind, { place }: StreamedItem, item: JsonObject): ProviderChunk[] {
     const name = textOf(item['name']);
     if (name === undefined) throw this.#malformed();
     const callId = textOf(item['call_id']);
@@ -150,7 +142,7 @@ export class ResponsesReader implements EventReader {
     return [
       {
         type: kind,
-        callKey: String(index),
+        callKey: String(place),
         name,
         // The contract limits call ids to 64 characters, so a client could not send a longer one back.
         ...(callId !== undefined && callId.length <= 64 && { callId }),
@@ -158,107 +150,136 @@ export class ResponsesReader implements EventReader {
     ];
   }
 
+  #closeAll(output: readonly unknown[]): ProviderChunk[] {
+    const counts = new Map<ItemKind, number>();
+    return output.flatMap((item) =>
+      this.#closeItem({ item }, (kind, value) => {
+        const at = counts.get(kind) ?? 0;
+        counts.set(kind, at + 1);
+        return this.#items.repeatedBy(value, kind, at);
+      }),
+    );
+  }
+
   /** Takes from a finished item what was not streamed. */
-  #closeItem(index: unknown, value: unknown): ProviderChunk[] {
-    const item = objectOf(value);
-    if (!item || typeof index !== 'number') return [];
-    const chunks = this.#addItem({ output_index: index, item });
-    const parts = (name: string, partType: string, member: string, kind: PieceKind) => {
-      listOf(item[name]).forEach((part, at) => {
-        if (!isObject(part) || part['type'] !== partType) return;
-        chunks.push(...this.#rest({ output_index: index, content_index: at }, kind, part[member]));
-      });
-    };
-    switch (this.#items.get(index)?.kind) {
+  #closeItem(
+    event: JsonObject,
+    find: (kind: ItemKind, item: JsonObject) => StreamedItem | undefined,
+  ): ProviderChunk[] {
+    const value = objectOf(event['item']);
+    const kind = value && itemKindOf(value);
+    if (!kind) return [];
+    const known = find(kind, value);
+    const item = known ?? this.#items.add(kind, event);
+    const rest = (name: string, partType: string, member: string, pieceKind: PieceKind) =>
+      this.#restOfParts(item, pieceKind, textsIn(value[name], partType, member));
+    switch (kind) {
       case 'message':
-        parts('content', 'output_text', 'text', 'text');
-        parts('content', 'refusal', 'refusal', 'refusal');
-        return chunks;
+        return [
+          ...rest('content', 'output_text', 'text', 'text'),
+          ...rest('content', 'refusal', 'refusal', 'refusal'),
+        ];
       case 'reasoning':
-        parts('summary', 'summary_text', 'text', 'reasoning_summary');
-        parts('content', 'reasoning_text', 'text', 'reasoning_text');
-        return [...chunks, ...this.#opaque(index, item)];
+        return [
+          ...rest('summary', 'summary_text', 'text', 'reasoning_summary'),
+          ...rest('content', 'reasoning_text', 'text', 'reasoning_text'),
+          ...this.#opaque(item, value),
+        ];
       case 'function_call':
-        return [...chunks, ...this.#restOfCall(index, textOf(item['arguments']) ?? '{}')];
-      case 'custom_tool_call':
-        return [...chunks, ...this.#restOfCall(index, textOf(item['input']) ?? '')];
-      case undefined:
-        return [];
+      case 'custom_tool_call': {
+        const opening = known ? [] : this.#openCall(kind, item, value);
+        const whole =
+          kind === 'function_call' ? (textOf(value['arguments']) ?? '{}') : textOf(value['input']);
+        return [...opening, ...this.#restOfCall(item, whole ?? '')];
+      }
     }
   }
 
   #piece(event: JsonObject, kind: PieceKind, delta: unknown): ProviderChunk[] {
     if (typeof delta !== 'string') throw this.#malformed();
-    const item = this.#itemOf(event['output_index'], kind.startsWith('reasoning') ? 'reasoning' : 'message');
+    const item = this.#itemOf(event, itemOfPiece(kind));
+    if (!item) return [];
+    if (delta !== '') item.unclosed.add(kind);
+    return this.#say(item, { kind, part: partKey(event, kind), delta, logprobs: event['logprobs'] });
+  }
+
+  #say(
+    item: StreamedItem,
+    { kind, part, delta, logprobs }: { kind: PieceKind; part: string; delta: string; logprobs?: unknown },
+  ): ProviderChunk[] {
     // A token that ends within a character has no text of its own, and has its probability.
-    const hasLogprobs = kind === 'text' && this.#wantsLogprobs && logprobsFrom(event['logprobs']).length > 0;
-    if (!item || (delta === '' && !hasLogprobs)) return [];
+    const hasLogprobs = kind === 'text' && this.#wantsLogprobs && logprobsFrom(logprobs).length > 0;
+    if (delta === '' && !hasLogprobs) return [];
     const chunks = this.#begin(item);
-    const part = partKey(event, kind);
-    if (!item.streamed.has(part)) {
-      item.streamed.add(part);
-      if (kind === 'reasoning_summary') {
-        if (item.hasSummary) chunks.push({ type: 'summary_part' });
-        item.hasSummary = true;
-      }
-    }
-    chunks.push(kind === 'text' ? this.#textChunk(delta, event['logprobs']) : { type: kind, delta });
+    const before = item.said.get(kind);
+    if (kind === 'reasoning_summary' && before !== undefined && !item.parts.has(part))
+      chunks.push({ type: 'summary_part' });
+    item.parts.add(part);
+    item.said.set(kind, `${before ?? ''}${delta}`);
+    chunks.push(kind === 'text' ? this.#textChunk(delta, logprobs) : { type: kind, delta });
     return chunks;
   }
 
+  /** A part that is done, unless it was streamed. */
   #rest(event: JsonObject, kind: PieceKind, whole: unknown): ProviderChunk[] {
-    if (typeof whole !== 'string' || typeof event['output_index'] !== 'number') return [];
-    const item = this.#items.get(event['output_index']);
-    if (item?.streamed.has(partKey(event, kind))) return [];
-    return this.#piece(event, kind, whole);
+    if (typeof whole !== 'string') return [];
+    const itemKind = itemOfPiece(kind);
+    const item = this.#items.closedBy(event, itemKind) ?? this.#items.add(itemKind, event);
+    const part = partKey(event, kind);
+    const isStreamed = item.unclosed.delete(kind) || item.parts.has(part);
+    return isStreamed ? [] : this.#say(item, { kind, part, delta: whole, logprobs: event['logprobs'] });
+  }
+
+  /** What the parts of a finished item have behind that which was streamed; nothing if they begin in another way. */
+  #restOfParts(item: StreamedItem, kind: PieceKind, texts: ReadonlyMap<number, string>): ProviderChunk[] {
+    const said = item.said.get(kind) ?? '';
+    if (![...texts.values()].join('').startsWith(said)) return [];
+    let known = said.length;
+    return [...texts].flatMap(([at, text]) => {
+      const delta = text.slice(known);
+      known = Math.max(0, known - text.length);
+      return this.#say(item, { kind, part: `${kind}:${at}`, delta });
+    });
   }
 
   /** The encrypted content of reasoning, once, and only while no later item has begun. */
-  #opaque(index: number, value: JsonObject): ProviderChunk[] {
-    const item = this.#items.get(index);
+  #opaque(item: StreamedItem, value: JsonObject): ProviderChunk[] {
     const encrypted = value['encrypted_content'];
     if (this.#opaqueOrigin === undefined || typeof encrypted !== 'string' || encrypted === '') return [];
-    if (!item || item.streamed.has('encrypted_content') || Math.max(...this.#items.keys()) !== index)
-      return [];
-    item.streamed.add('encrypted_content');
+    if (item.hasOpaque || item !== this.#items.last) return [];
+    item.hasOpaque = true;
     const opaque = { origin: this.#opaqueOrigin, data: printOpaque(encrypted, textOf(value['id'])) };
     return [...this.#begin(item), { type: 'reasoning_opaque', opaque }];
   }
 
   #annotation(event: JsonObject): ProviderChunk[] {
     const annotation = urlCitationFrom(event['annotation']);
-    const item = this.#itemOf(event['output_index'], 'message');
+    const item = this.#itemOf(event, 'message');
     return item && annotation ? [...this.#begin(item), { type: 'annotation', annotation }] : [];
   }
 
   /** A piece of the arguments of a function, or of the input of a custom tool. */
-  #callText(index: unknown, delta: unknown): ProviderChunk[] {
+  #callText(item: StreamedItem | undefined, delta: unknown): ProviderChunk[] {
     if (typeof delta !== 'string') throw this.#malformed();
-    const item = typeof index === 'number' ? this.#items.get(index) : undefined;
     if (!item || !isCall(item.kind) || delta === '') return [];
-    item.streamed.add('call');
+    item.hasCallText = true;
     const type = item.kind === 'function_call' ? 'function_arguments' : 'custom_tool_input';
-    return [{ type, callKey: String(index), delta }];
+    return [{ type, callKey: String(item.place), delta }];
   }
 
-  #restOfCall(index: unknown, whole: unknown): ProviderChunk[] {
-    const item = typeof index === 'number' ? this.#items.get(index) : undefined;
-    if (!item || item.streamed.has('call')) return [];
-    return this.#callText(index, whole);
+  #restOfCall(item: StreamedItem | undefined, whole: unknown): ProviderChunk[] {
+    return !item || item.hasCallText ? [] : this.#callText(item, whole);
   }
 
   /** The item of an event; one that was never announced is begun by its first piece. */
-  #itemOf(index: unknown, kind: Kind): Item | undefined {
-    if (typeof index !== 'number') throw this.#malformed();
-    const known = this.#items.get(index);
+  #itemOf(event: JsonObject, kind: ItemKind): StreamedItem | undefined {
+    const known = this.#items.ofPiece(event, [kind]);
     if (known) return known.kind === kind ? known : undefined;
-    const item: Item = { kind, phase: undefined, isBegun: false, streamed: new Set(), hasSummary: false };
-    this.#items.set(index, item);
-    return item;
+    return this.#items.add(kind, event);
   }
 
   /** Separates an item from the one before, if both are of the same kind or the item has a phase. */
-  #begin(item: Item): ProviderChunk[] {
+  #begin(item: StreamedItem): ProviderChunk[] {
     if (item.isBegun || isCall(item.kind)) return [];
     item.isBegun = true;
     const follows = this.#lastKind === item.kind;
@@ -276,16 +297,4 @@ export class ResponsesReader implements EventReader {
   #malformed() {
     return brokenStream(this.#providerId, 'sent a malformed event');
   }
-}
-
-function isCall(kind: unknown): kind is CallKind {
-  return kind === 'function_call' || kind === 'custom_tool_call';
-}
-
-function partKey(event: JsonObject, kind: PieceKind): string {
-  const part =
-    kind === 'reasoning_summary'
-      ? (event['summary_index'] ?? event['content_index'])
-      : event['content_index'];
-  return `${kind}:${typeof part === 'number' ? part : 0}`;
 }
