@@ -47,7 +47,10 @@ export class SimulatedCaller {
   /** When it asked first, and when it was done, in milliseconds of the world. */
   begunMs = Number.POSITIVE_INFINITY;
   doneMs = Number.POSITIVE_INFINITY;
-  /** How long it was without a request at most, in milliseconds of the world. One that was refused, as by an api of another release, does not count. */
+  /**
+   * How long it was without a request at most, in milliseconds of the world. One that was refused, as by an api of another release, does not count, nor
+   * the last part of one that broke off because its api had stood still.
+   */
   longestAwayMs = 0;
   /** The process that it asked last. */
   asked: SimulatedProcess | undefined;
@@ -89,7 +92,9 @@ export class SimulatedCaller {
   async #try(): Promise<Told> {
     const asking = { world: this.#world, api: await this.#findApi(), plan: this.plan };
     const askedMs = this.#world.elapsedMs;
-    this.asked = asking.api.process;
+    let heardMs = askedMs;
+    const { process } = asking.api;
+    this.asked = process;
     const behind = this.#lastNumber;
     const id = this.responseId;
     if (id === undefined) this.#request = create(asking);
@@ -99,23 +104,32 @@ export class SimulatedCaller {
     else this.#request = create(asking);
     this.#request.readMs = this.plan.readMs ?? 0;
     this.#request.onId = (responseId) => {
+      heardMs = this.#world.elapsedMs;
       this.responseId = responseId;
       this.isAccepted = true;
-      this.acceptedMs ??= this.#world.elapsedMs;
+      this.acceptedMs ??= heardMs;
       this.#world.note(this.plan.name, `is told ${responseId}`);
     };
     this.#request.onEvent = (event) => {
+      heardMs = this.#world.elapsedMs;
       this.#world.note(this.plan.name, `is sent event ${event.sequenceNumber}`);
       this.events.push(event);
     };
     const told = await this.#request.told;
+    const toldMs = this.#world.elapsedMs;
+    const hasFailed = told.kind === 'broken' || told.kind === 'error';
+    if (hasFailed && process.pausedUntilMs > heardMs) this.#wasAway(toldMs - heardMs);
     if (told.kind !== 'error') {
-      this.longestAwayMs = Math.max(this.longestAwayMs, askedMs - this.#leftMs);
-      this.#leftMs = this.#world.elapsedMs;
+      this.#wasAway(askedMs - this.#leftMs);
+      this.#leftMs = toldMs;
     }
     if (told.kind === 'stream ended' && behind >= 0 && this.#lastNumber === behind)
       this.silentBehind = behind;
     return told;
+  }
+
+  #wasAway(ms: number): void {
+    this.longestAwayMs = Math.max(this.longestAwayMs, ms);
   }
 
   get #lastNumber(): number {
