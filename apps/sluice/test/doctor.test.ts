@@ -16,6 +16,8 @@ import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { runDoctor } from '../src/doctor/doctor-command.ts';
 import type { Finding } from '../src/doctor/finding.ts';
 import { runKeys } from '../src/keys/keys-command.ts';
+import { runModels } from '../src/models/models-command.ts';
+import { runProviders } from '../src/providers/providers-command.ts';
 
 const cleanups: (() => unknown)[] = [];
 let cwd: string;
@@ -132,6 +134,9 @@ describe('sluice doctor', () => {
     const { failure, find } = await examine(settingsFor(baseUrl), env);
     expect(failure).toMatch(/^1 to correct/);
     expect(find('Redis')).toMatchObject([{ verdict: 'bad', message: expect.not.stringContaining('hidden') }]);
+    expect(find('upstreams')).toMatchObject([
+      { verdict: 'warn', message: expect.stringContaining('stored ones were not read') },
+    ]);
     expect(find('gpu')).toMatchObject([{ verdict: 'good' }]);
   });
 
@@ -171,6 +176,33 @@ describe('sluice doctor', () => {
     const { baseUrl } = await upstream(status, body);
     const { find } = await examine(settingsFor(baseUrl));
     expect(find('gpu')).toMatchObject([{ verdict, message: expect.stringMatching(message) }]);
+  });
+
+  it('asks stored upstreams as well, but none whose key is not here', async () => {
+    const redis = await testRedis();
+    cleanups.push(() => redis.close());
+    const { baseUrl } = await upstream(200, '{"data":[{"id":"llama"}]}');
+    const stored = await upstream(200, '{"data":[{"id":"mistral"}]}');
+    const settings = { ...settingsFor(baseUrl), keyPrefix: `${redis.prefix}:` };
+    const env = { REDIS_URL: redis.url };
+    await examine(settings, env);
+    const at = ['--type', 'openai-chat', '--base-url', stored.baseUrl, '--api-key-variable', 'UPSTREAM_B'];
+    await runProviders(['add', 'later', ...at], { env, cwd });
+    await runModels(['add', 'large', '--route', 'later:qwen'], { env, cwd });
+    const without = await examine(settings, env);
+    expect(without.find('upstreams')).toMatchObject([
+      { verdict: 'good', message: 'asks 1 of the settings file, and 1 stored' },
+    ]);
+    expect(without.find('later')).toMatchObject([
+      { verdict: 'warn', message: expect.stringContaining('UPSTREAM_B') },
+    ]);
+    expect(stored.asked).toEqual([]);
+    const { find } = await examine(settings, { ...env, UPSTREAM_B: 'sk-b' });
+    expect(find('later')).toMatchObject([
+      { verdict: 'warn', message: expect.stringMatching(/does not list qwen.*It has mistral/) },
+    ]);
+    expect(find('gpu')).toMatchObject([{ verdict: 'good' }]);
+    expect(stored.asked).toEqual([{ url: '/v1/models', key: 'Bearer sk-b' }]);
   });
 
   it('looks whether the package of a provider is installed, and sends nothing', async () => {

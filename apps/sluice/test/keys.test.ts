@@ -100,7 +100,7 @@ describe('sluice keys create', () => {
     [['--tenant', 'a b'], '--tenant: must be 1 to 64 letters'],
     [
       ['--tenant', 'a', '--models', 'simulatr'],
-      '--models: "simulatr" is not the id of a model; did you mean',
+      '--models: "simulatr" is not the id of a model of the settings file; did you mean',
     ],
     [['--tenant', 'a', '--tiers', 'gold'], '--tiers: must be one of default, flex, priority'],
     [['--tenant', 'a', '--weight', '0'], '--weight: must be a number from 0.1 to 1000'],

@@ -271,7 +271,7 @@ describe('a bad file', () => {
     ],
     [
       'keys: [{ name: a, key: k, models: [simulater] }]',
-      'keys[0].models[0]: "simulater" is not the id of a model; did you mean "simulator"?',
+      'keys[0].models[0]: "simulater" is not the id of a model of the settings file; did you mean "simulator"?',
     ],
     ['keys: [{ name: a, key: k, models: [] }]', 'keys[0].models: must be a list with at least one entry'],
     [

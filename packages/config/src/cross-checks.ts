@@ -226,7 +226,7 @@ function checkKeys({ keys = [], models = [], providers = [] }: Outline): Explana
  */
 export function faultOfAllowedModel(model: string, known: readonly string[] | undefined): string | undefined {
   if (model === '*' || known === undefined || known.includes(model)) return undefined;
-  return `"${model}" is not the id of a model; ${suggestName(model, known)}`;
+  return `"${model}" is not the id of a model of the settings file; ${suggestName(model, known)}`;
 }
 
 function digestOf(key: unknown, hash: unknown): string | undefined {

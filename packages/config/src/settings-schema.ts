@@ -94,9 +94,10 @@ export const settingsSchema = z.strictObject({
     description:
       'Folder for the development key and for the store that `start` runs, relative to the working directory.',
   }),
-  drainTimeoutMs: milliseconds(0)
-    .default(30_000)
-    .meta({ description: 'How long a stopping process waits for running work to finish.' }),
+  drainTimeoutMs: milliseconds(0).default(30_000).meta({
+    description:
+      'How long a stopping process may take. Running work has four fifths of it; then it is given back, or fails if its output was visible. Make it a quarter longer than the longest answer.',
+  }),
   workerConcurrency: wholeNumber(1, 10_000).default(32).meta({
     description:
       'Most requests that a worker runs at a time, for each model. Models with one queue share them. With several cells it should be no less than their number, for a worker runs one in each all the same.',

@@ -13,7 +13,7 @@ import {
   listStored,
   type StoredPage,
 } from './reading/list-stored.ts';
-import { areOpen, openIds } from './reading/open-responses.ts';
+import { areOpen, openIds, openQueues } from './reading/open-responses.ts';
 import { queuePriority } from './reading/queue-priority.ts';
 import { hasLog, type LoggedEvent, readEvents } from './reading/read-events.ts';
 import { readRecord, readWholeRecord } from './reading/read-record.ts';
@@ -177,6 +177,11 @@ export class ResponseStore {
   /** A page of the ids of responses without an end. */
   openIds(cell: Cell, page: { offset: number; count: number }): Promise<string[]> {
     return openIds(this.access, cell, page);
+  }
+
+  /** The encoded names of the queues of all responses without an end; see `openQueues`. */
+  openQueues(cell: Cell): Promise<string[]> {
+    return openQueues(this.access, cell);
   }
 
   /** Which of these responses of a cell have no end, in their order. */

@@ -31,8 +31,8 @@ async function queues(...args: string[]): Promise<{ code: number | null; out: st
   return { code, out: process.output() };
 }
 
-async function listed(queue: string): Promise<Record<string, unknown>> {
-  const { out } = await queues('list', '--json');
+async function listed(queue: string, ...args: string[]): Promise<Record<string, unknown>> {
+  const { out } = await queues('list', '--json', ...args);
   const lines = out
     .trim()
     .split('\n')
@@ -60,12 +60,14 @@ describe('sluice queues', () => {
     expect(table).toMatch(/^simulator +open +0 +0 +-$/m);
   });
 
-  it('empties the queue of a model that is no longer in the settings', async () => {
+  it('shows and empties the queue of a model that is no longer in the settings', async () => {
     await queues('pause', 'team/other');
     const id = await inBackground('team/other');
     const file = `${service.file}.without.yaml`;
     await writeFile(file, (await readFile(service.file, 'utf8')).replace('"team/other"', '"another"'));
+    expect(await listed('team/other', '--config', file)).toMatchObject({ state: 'paused', waiting: 1 });
     expect((await queues('drain', 'team/other', '--yes', '--config', file)).out).toBe('Cancelled 1.\n');
+    expect(await listed('team/other', '--config', file)).toEqual({});
     expect(await statusOf(id)).toBe('cancelled');
     expect((await queues('drain', 'team/other', '--yes', '--config', file)).out).toMatch(
       /^.*There is no queue 'team\/other'/m,

@@ -1,4 +1,4 @@
-import { type ProviderSettings, serversOf, type Settings } from '@sluice/config';
+import { missingVariable, type ProviderSettings, serversOf, type Settings } from '@sluice/config';
 import { faultOfProvider, type LlamaCppSettings, missingOnThisMachine } from '@sluice/providers';
 import { bad, type Finding, good, warn } from './finding.ts';
 
@@ -15,7 +15,8 @@ export async function checkUpstreams({
   providers,
   models,
 }: Pick<Settings, 'providers' | 'models'>): Promise<Finding[]> {
-  if (models.length === 0) return [warn('models', 'there are none: add `models` to the settings file')];
+  if (models.length === 0)
+    return [warn('models', 'there are none: add `models` to the settings file, or store some')];
   const findings = await Promise.all(
     providers.map(async (provider) => {
       switch (provider.type) {
@@ -36,6 +37,9 @@ export async function checkUpstreams({
 
 /** Checks each server of a provider by itself: one that is down or lacks a model is easily missed beside the others. */
 async function checkServers(provider: Upstream, wanted: readonly string[]): Promise<Finding[]> {
+  const variable = missingVariable(provider);
+  if (variable !== undefined)
+    return [warn(provider.id, `was not asked: its key is in ${variable}, which is not set here`)];
   const findings = serversOf(provider).flatMap(({ address, settings }) => {
     const server = { ...settings, id: address === undefined ? provider.id : `${provider.id} at ${address}` };
     return [

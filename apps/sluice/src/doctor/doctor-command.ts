@@ -8,12 +8,13 @@ import { checkKeys } from './check-keys.ts';
 import { checkRedis } from './check-redis.ts';
 import { checkUpstreams } from './check-upstreams.ts';
 import { type Finding, good } from './finding.ts';
+import { readUpstreams } from './read-upstreams.ts';
 
 export const doctorUsage = `Usage: sluice doctor [flags]
 
 Checks everything that the service needs, changes nothing, and says what to correct: Node, the settings, Redis (version, role,
-eviction, log on disk, memory, latency, clock), the API keys, where files are, and whether each upstream answers. Ends with 1 when
-something is bad.
+eviction, log on disk, memory, latency, clock), the API keys, where files are, and whether each upstream answers, of the file and
+stored ones. Ends with 1 when something is bad.
 
   --config FILE   the settings file [SLUICE_CONFIG, ./sluice.yaml]
   --json          prints one line of JSON for each finding`;
@@ -52,11 +53,13 @@ export async function runDoctor(
     ...tell(await checkRedis(settings)),
   ];
   const isAway = before.some(({ subject, verdict }) => subject === 'Redis' && verdict === 'bad');
+  const upstreams = await readUpstreams(settings, { isAway });
   const findings = [
     ...before,
     ...tell(redisUrl === undefined || isAway ? [] : await checkKeys({ ...settings, redisUrl })),
     ...tell(await checkFiles(settings)),
-    ...tell(await checkUpstreams(settings)),
+    ...tell(upstreams.findings),
+    ...tell(await checkUpstreams(upstreams)),
   ];
   const count = (verdict: Finding['verdict']) => findings.filter((each) => each.verdict === verdict).length;
   if (count('bad') > 0) throw new FatalError(`${count('bad')} to correct, and ${count('warn')} to look at.`);

@@ -8,7 +8,8 @@ import { openOperator, type Operator } from './operator.ts';
 
 export const queuesUsage = `Usage: sluice queues <command> [flags]
 
-  list           shows each queue: how many wait and run, and how long the next one has waited
+  list           shows each queue, and each that no model has any more in which something is left: how many wait and run, and how
+                 long the next one has waited
   pause QUEUE    lets no worker take from it; running responses go on, and new ones wait
   resume QUEUE   lets workers take from it again
   drain QUEUE    cancels everything that waits in it, and tells the callers; running responses go on
@@ -59,7 +60,9 @@ export async function runQueues(
   }
 }
 
-async function list({ queues, names }: Operator, json: boolean): Promise<void> {
+async function list(operator: Operator, json: boolean): Promise<void> {
+  const { queues } = operator;
+  const names = [...operator.names, ...(await leftQueues(operator))];
   const width = Math.max(5, ...names.map(({ length }) => length));
   if (!json) console.log(`${'queue'.padEnd(width)}  ${'state'.padEnd(7)}  waiting   active  next one waits`);
   for (const name of names) {
@@ -81,6 +84,19 @@ async function list({ queues, names }: Operator, json: boolean): Promise<void> {
       console.log(`${name.padEnd(width)}  ${state.padEnd(7)}  ${waits}  ${runs}  ${wait}`);
     }
   }
+}
+
+/** The queues that no model has any more and in which something is left. A cell that is away hides nothing of the others. */
+async function leftQueues({ cells, store, queues, names }: Operator): Promise<string[]> {
+  const read = await Promise.allSettled(cells.all.map(async ({ name }) => store.openQueues(name)));
+  const found = new Set(read.flatMap((each) => (each.status === 'fulfilled' ? each.value : [])));
+  for (const name of names) found.delete(queueName(name));
+  const left: string[] = [];
+  for (const name of found) {
+    const { waiting, active } = await queues.backlog(name);
+    if (waiting + active > 0) left.push(decodeURIComponent(name));
+  }
+  return left.toSorted();
 }
 
 async function pause({ queues, telemetry }: Operator, name: string, isPaused: boolean): Promise<void> {

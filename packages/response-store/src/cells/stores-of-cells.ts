@@ -48,6 +48,7 @@ export function responseStores(
     erase: (id, tenant, options) => of(id).erase(id, tenant, options),
     acceptedAt: (ids) => inParts(ids, { of, idOf: (id) => id, ask: (store, part) => store.acceptedAt(part) }),
     openIds: (cell, page) => inCell(cell).openIds(cell, page),
+    openQueues: (cell) => inCell(cell).openQueues(cell),
     areOpen: (cell, ids) => inCell(cell).areOpen(cell, ids),
     waiting: (cell) => inCell(cell).waiting(cell),
     placeOnList: (tenant, id) => of(id).placeOnList(tenant, id),

@@ -180,7 +180,7 @@ describe('a key that is to be stored', () => {
     [
       { name: 'new', models: ['larg'] },
       ['models', 0],
-      '"larg" is not the id of a model; did you mean "large"?',
+      '"larg" is not the id of a model of the settings file; did you mean "large"?',
     ],
     [{ name: 'new', expiresAt: '2026-06-01' }, ['expiresAt'], 'is over; give a later one'],
     [
