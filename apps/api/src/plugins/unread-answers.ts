@@ -135,8 +135,22 @@ function slicedBody(bytes: Buffer): SlicedBody {
   return new SlicedBody({ byteLength: bytes.length, pieces: [bytes] });
 }
 
-/** Acts when the connection is done with an answer, or at once when it was closed before there was one. */
+/** What waits for the end of an answer. */
+const actsOf = new WeakMap<ServerResponse, (() => void)[]>();
+
+/**
+ * Acts when the connection is done with an answer, or at once when it was closed before there was one. All that waits for
+ * an answer shares a listener, since Node.js takes more than ten for a leak.
+ */
 export function whenOver(raw: ServerResponse, act: () => void): void {
+  const waiting = actsOf.get(raw);
   if (raw.destroyed) act();
-  else raw.once('close', act);
+  else if (waiting) waiting.push(act);
+  else {
+    const acts = [act];
+    actsOf.set(raw, acts);
+    raw.once('close', () => {
+      for (const each of acts) each();
+    });
+  }
 }
