@@ -27,7 +27,7 @@ export function countApi(telemetry: Telemetry, registry: Registry, counts: ApiCo
 const requestMetrics: readonly CountedMetric[] = [
   {
     name: 'sluice_http_requests_total',
-    help: 'Requests answered.',
+    help: 'Requests by the status of their answer; 499 of those whose caller left before it.',
     labels: ['route', 'method', 'status'],
     on: 'request.answered',
     count: ({ route, method, status }, add) => add([route, method, String(status)]),

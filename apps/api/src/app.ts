@@ -126,6 +126,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   serveInTurn(app.server);
   listenForUpgrades(app);
   registerErrorHandler(app, logger);
+  registerAnswered(app, telemetry, isDebug);
   registerCrossOrigin(app, corsOrigins);
   registerRequestContext(app);
   registerJsonBody(app, {
@@ -136,7 +137,6 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   registerFormBody(app);
   registerDraining(app, dependencies);
   registerUnreadAnswers(app, dependencies);
-  registerAnswered(app, telemetry, isDebug);
   registerApiReference(app);
   for (const route of healthRoutes) registerRoute(app, route, dependencies);
   for (const dialect of dialects) {

@@ -52,12 +52,23 @@ export class SlicedBody extends Readable {
   turns = new SliceTurns();
   /** Undefined while nobody knows. */
   readonly byteLength: number | undefined;
+  /** Bytes that it holds for its reader alone, and that nobody has counted yet. */
+  readonly ownBytes: number;
   readonly #slices: Generator<Buffer>;
 
   /** Pieces may be made when they are wanted, so their length is told if it is known. */
-  constructor({ byteLength, pieces }: { byteLength?: number | undefined; pieces: Iterable<Buffer> }) {
+  constructor({
+    byteLength,
+    ownBytes = 0,
+    pieces,
+  }: {
+    byteLength?: number | undefined;
+    ownBytes?: number;
+    pieces: Iterable<Buffer>;
+  }) {
     super({ highWaterMark: 1 });
     this.byteLength = byteLength;
+    this.ownBytes = ownBytes;
     this.#slices = slicesOfAll(pieces);
   }
 

@@ -22,7 +22,7 @@ export async function sendAnswer(
   reply.type(jsonType);
   const { texts, free } = answer;
   const body = await printed(print, answer);
-  if (texts) return sendLong(reply, body, { texts, free });
+  if (texts) return sendLong(reply, body, { texts, free, caller });
   if (caller) await holdAnswer(reply, body, caller);
   return reply.send(body);
 }

@@ -78,6 +78,18 @@ describe.skipIf(!hasServer)(
       }
     });
 
+    it('says of no response that it is deleted, or was, while the replica still has it', async () => {
+      const { id } = (await (await api.create({ background: true })).json()) as { id: string };
+      const { authorization } = headers;
+      const erase = () =>
+        fetch(`${api.url}/v1/responses/${id}`, { method: 'DELETE', headers: { authorization } });
+      freeze();
+      expect((await erase()).status).toBe(503);
+      expect((await erase()).status).toBe(503);
+      thaw();
+      await eventually(async () => (await erase()).status === 404);
+    });
+
     it('loses nothing that it accepted when the primary dies', async () => {
       // The replica was frozen a moment ago, and one that lags has requests refused.
       await eventually(async () => (await api.create({ background: true })).status === 200);

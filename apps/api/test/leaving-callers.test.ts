@@ -1,5 +1,5 @@
 import { eventually, latch, within } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { keepTestApis } from './kept-api.ts';
 import { apiKeys, model, type TestApi } from './test-api.ts';
 
@@ -18,8 +18,8 @@ afterEach(async () => {
 });
 
 /** A synchronous call over a socket that the test can close. */
-async function ask(): Promise<Response> {
-  return fetch(`${await api.listen()}/v1/responses`, {
+async function ask(path = '/responses'): Promise<Response> {
+  return fetch(`${await api.listen()}/v1${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKeys.first}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model, input: 'Hi' }),
@@ -147,4 +147,30 @@ describe('a caller who leaves', () => {
     await eventually(() => api.logged.some((line) => line.includes('caller left')));
     expect(api.logged.filter((line) => /"level":"(error|warn)"/.test(line))).toEqual([]);
   });
+});
+
+describe('a caller who leaves while its body is read', () => {
+  it.each(['/responses', '/responses/compact', '/responses/input_tokens', '/messages/count_tokens'])(
+    'of %s leaves nothing of it behind, and is counted',
+    async (path) => {
+      const [reading, goOn] = [latch(), latch()];
+      const prepare = api.json.prepare.bind(api.json);
+      vi.spyOn(api.json, 'prepare').mockImplementation(async (...body) => {
+        reading.open();
+        await goOn.wait();
+        return prepare(...body);
+      });
+      const over = latch<object>();
+      api.telemetry.on('request.answered', (fact) => over.open(fact));
+      const answer = ask(path);
+      await reading.wait();
+      expect(api.bodyBudget.held).toBeGreaterThan(0);
+      caller.abort();
+      await expect(answer).rejects.toThrow();
+      expect(await within(over.wait())).toMatchObject({ route: `/v1${path}`, method: 'POST', status: 499 });
+      goOn.open();
+      await eventually(() => api.bodyBudget.held === 0 && api.open.size === 0);
+      expect(await api.redis.client.zcard(api.keys.open)).toBe(0);
+    },
+  );
 });

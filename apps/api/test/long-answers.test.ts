@@ -1,6 +1,9 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { within } from '@sluice/testing';
 import { completed, type OutputItem } from '@sluice/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { offsetOf } from '../src/durable-stream.ts';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 
 const text = 'Say "this" again.\n'.repeat(20_000);
@@ -18,8 +21,8 @@ beforeEach(async () => {
 afterEach(() => api.stop());
 
 /** A stored response with that answer, which nobody streamed. */
-async function longAnswer(): Promise<string> {
-  const { id } = (await api.create({ model, input: 'Hi', background: true })).json();
+async function longAnswer(request: object = {}): Promise<string> {
+  const { id } = (await api.create({ model, input: 'Hi', background: true, ...request })).json();
   const end = completed({ output, usage: null }, 1_700_000_000);
   const result = JSON.stringify({ id, sequence_number: 3, ...end });
   const { client } = api.redis;
@@ -34,6 +37,19 @@ const get = (path: string, signal?: AbortSignal) =>
       ...(signal && { signal }),
     }),
   );
+
+/** The connection of a reader who takes nothing of an answer that has begun. */
+async function unreadAnswer(path: string): Promise<Socket> {
+  const socket = connect({ port: Number(new URL(await api.listen()).port), host: '127.0.0.1' });
+  const lines = [
+    `GET /v1/responses/${path} HTTP/1.1`,
+    'Host: localhost',
+    `Authorization: Bearer ${apiKeys.first}`,
+  ];
+  socket.write([...lines, '', ''].join('\r\n'));
+  await within(once(socket, 'readable'));
+  return socket;
+}
 
 describe('a long answer', () => {
   it('is what was stored, as a body, in a list, as a page of events and as a stream', async () => {
@@ -85,6 +101,27 @@ describe('a long answer', () => {
     const neighbour = await api.create({ model, input: 'Hi', background: true }, { key: apiKeys.second });
     expect(neighbour.status).toBe(200);
     leaving.abort();
+    await expect.poll(() => [api.bodyBudget.held, api.store.openEnds]).toEqual([0, 0]);
+  });
+
+  it('to a long request is held for each reader as far as they do not share it', async () => {
+    await api.stop();
+    api = await startTestApi({ bodyBytes: 12_000_000, bodyBytesInFlight: 80_000_000, withoutWorker: true });
+    // More than the buffers of both sockets take.
+    const instructions = 'Be brief. '.repeat(1_000_000);
+    const id = await longAnswer({ instructions });
+    const bytes = (await api.store.read(id))?.longEndBytes ?? 0;
+    // The page that ends with it; the events before it repeat the request as well.
+    const next = Number((await get(`${id}/events?offset=now`)).headers.get('stream-next-offset'));
+    const sockets: Socket[] = [];
+    for (const path of [id, `${id}/events?offset=${offsetOf(next - 1)}`]) {
+      const held = Math.max(api.bodyBudget.held, bytes);
+      sockets.push(await unreadAnswer(path));
+      expect(api.bodyBudget.held).toBeGreaterThanOrEqual(held + instructions.length);
+    }
+    for (const socket of sockets) socket.destroy();
+    await expect.poll(() => [api.bodyBudget.held, api.store.openEnds]).toEqual([0, 0]);
+    expect(await (await get(id)).json()).toMatchObject({ instructions, output });
     await expect.poll(() => [api.bodyBudget.held, api.store.openEnds]).toEqual([0, 0]);
   });
 

@@ -18,7 +18,7 @@ export interface FileReference {
  * The parts of an item that name files.
  *
  * @param json the item as it was printed, at `from` in the input.
- * @param sizeOf how long a beginning of that is, in the measure of `from`.
+ * @param sizeOf how long a stretch of that is, in the measure of `from`.
  */
 export function fileReferencesIn(
   item: InputItem,
@@ -28,11 +28,15 @@ export function fileReferencesIn(
   const { member, parts } = partsOf(item);
   const found: FileReference[] = [];
   let at = 0;
+  // Each stretch is measured once: an item may have very many parts.
+  let measured = from;
   for (const [position, part] of parts.entries()) {
     if (!namesFile(part)) continue;
     // A quote in a text stands behind a backslash, so nothing else of the item reads like it.
     const own = JSON.stringify(part);
     const start = json.indexOf(own, at);
+    const beginning = measured + sizeOf(json.slice(at, start));
+    measured = beginning + sizeOf(own);
     at = start + own.length;
     found.push({
       kind: part.type,
@@ -40,8 +44,8 @@ export function fileReferencesIn(
       filename: ('filename' in part && part.filename) || undefined,
       detail: part.detail ?? undefined,
       param: `input[${index}].${member}[${position}].file_id`,
-      start: from + sizeOf(json.slice(0, start)),
-      end: from + sizeOf(json.slice(0, at)),
+      start: beginning,
+      end: measured,
     });
   }
   return found;

@@ -79,3 +79,16 @@ test('a process that starts while the first cell is away takes the copy of anoth
   const none = [{ connection: redis.client, keyPrefix: `${redis.prefix}:none:` }];
   await expect(startKeys({ connection: away, copies: () => none })).rejects.toThrow('Connection is closed.');
 });
+
+test('a process that starts when the first cell has lost its data puts the copy of another cell back', async () => {
+  const copies = () => [{ connection: redis.client, keyPrefix: `${redis.prefix}:copy:` }];
+  const before = await startKeys({ copies });
+  const sealed = sealerOf(before).sealCompaction('kept') ?? '';
+  await redis.client.del(keyName());
+  const configured = await startKeys({ copies, secrets: ['configured'] });
+  expect(sealerOf(configured).openCompaction(sealed)).toBe('kept');
+  expect(await redis.client.exists(keyName())).toBe(0);
+  const after = await startKeys({ copies });
+  expect(after.all).toEqual(before.all);
+  expect((await startKeys()).all).toEqual(before.all);
+});

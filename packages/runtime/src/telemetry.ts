@@ -7,7 +7,7 @@ import type { AttemptTrace, RequestTrace, TraceContext } from './trace-context.t
  * Facts carry ids, words and numbers, never a prompt, an answer or a key. Times are milliseconds.
  */
 export interface TelemetryEvents {
-  /** A request was answered, or its stream ended. */
+  /** A request was answered, its stream ended, or its caller left before its answer, with status 499. */
   'request.answered': {
     route: string;
     method: string;

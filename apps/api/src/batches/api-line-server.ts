@@ -171,7 +171,7 @@ export class ApiLineServer implements LineServer {
         ...(await answerOfLine(answer, { endpoint: request.endpoint, requestId, ...prepared })),
         requestId,
         // It stands in the file. It stays where its line asks for that.
-        forget: request.isKept ? undefined : () => responses.remove(caller.key.name, id, { withKey: true }),
+        forget: request.isKept ? undefined : () => responses.forget(caller.key.name, id),
       };
     } finally {
       answer.free();

@@ -58,14 +58,23 @@ describe('the bytes of bodies in flight', () => {
     expect(budget.held).toBe(0);
   });
 
+  const never = new AbortController().signal;
+
+  it('are not kept when they are taken for a request that is over', async () => {
+    const budget = new BodyBudget(() => 100);
+    const reservation = budget.open('a');
+    reservation.release();
+    reservation.grow(10);
+    await reservation.growInTurn(10, never);
+    expect(budget.held).toBe(0);
+  });
+
   const settled = async (waits: readonly Promise<unknown>[]) => {
     const done = waits.map(() => false);
     waits.forEach((wait, at) => void wait.then(() => (done[at] = true)));
     await new Promise((resolve) => setImmediate(resolve));
     return done;
   };
-  const never = new AbortController().signal;
-
   it('are waited for in order, by one of each tenant before a second of any', async () => {
     const budget = new BodyBudget(() => 100);
     const [a, b] = [budget.open('a'), budget.open('b')];

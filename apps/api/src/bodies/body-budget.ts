@@ -17,7 +17,7 @@ export interface BodyReservation {
    * when their request is over: a caller who leaves must not make room that is not there.
    */
   pin(): () => void;
-  /** Frees all of them, as soon as nobody has them pinned. Safe to call twice. */
+  /** Frees all of them, and what is taken afterwards, as soon as nobody has them pinned. Safe to call twice. */
   release(): void;
   /** Whether they are freed, or will be. */
   readonly isReleased: boolean;
@@ -65,10 +65,12 @@ export class BodyBudget {
         if (held + bytes > this.#most() / 2) throw tooLarge();
         this.#take(tenant, bytes);
         held += bytes;
+        giveBack();
       },
       growInTurn: async (bytes, signal) => {
         const taken = await this.#takeInTurn(tenant, bytes, signal);
         held += taken;
+        giveBack();
       },
       pin: () => {
         let own = 1;

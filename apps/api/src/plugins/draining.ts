@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { OpenRequest, OpenRequests } from '../open-requests.ts';
+import { whenOver } from './unread-answers.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -25,7 +26,7 @@ export function registerDraining(
         if (!request.raw.complete) request.raw.socket.destroy();
       });
       request.underWay = underWay;
-      reply.raw.once('close', underWay.end);
+      whenOver(reply.raw, underWay.end);
     }
     done();
   });

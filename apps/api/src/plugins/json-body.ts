@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { BodyBudget, BodyReservation } from '../bodies/body-budget.ts';
 import { receiveBody } from '../bodies/receive-body.ts';
 import { tellRefusal } from '../refused-creates.ts';
+import { whenOver } from './unread-answers.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -27,7 +28,8 @@ export interface JsonBodyOptions {
 
 /**
  * Takes bodies of `application/json` in UTF-8 and no others, and leaves their bytes in `request.body` as they are. What
- * they hold in the budget is given back when the accept is over (see `releaseBody`), or when the answer is.
+ * they hold in the budget is given back when the accept is over (see `releaseBody`), when the answer is, or when
+ * the caller has left.
  */
 export function registerJsonBody(
   app: FastifyInstance,
@@ -37,12 +39,11 @@ export function registerJsonBody(
   app.decorateRequest('bodyReservation');
   app.decorateRequest('isBodyRefused', false);
   app.addContentTypeParser('application/json', (request, payload, done) => {
-    if (request.routeOptions.config.takesBody !== true) {
+    const reservation = request.bodyReservation;
+    if (!reservation) {
       done(null, undefined);
       return;
     }
-    const reservation = budget.open(request.key.name);
-    request.bodyReservation = reservation;
     receiveBody(
       payload,
       { length: announcedLength(request), most: bodyBytes(), reservation },
@@ -58,11 +59,6 @@ export function registerJsonBody(
       },
     );
   });
-  // Also when the caller left before its answer.
-  app.addHook('onResponse', (request, _reply, done) => {
-    releaseBody(request);
-    done();
-  });
   // The framework closes the connection of a refused body. A caller that still writes would find it reset and could lose
   // the answer, so the rest flows on unread, within the time that any request has.
   app.addHook('onSend', (request, reply, _payload, done) => {
@@ -70,7 +66,12 @@ export function registerJsonBody(
     done();
   });
   // Not before it is known who asks.
-  app.addHook('preParsing', (request, _reply, _payload, done) => {
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    if (request.routeOptions.config.takesBody === true) {
+      request.bodyReservation = budget.open(request.key.name);
+      // The framework has no hook for a caller that left before its answer.
+      whenOver(reply.raw, () => releaseBody(request));
+    }
     const encoding = request.headers['content-encoding'];
     const charset = /charset\s*=\s*"?([^;"\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {

@@ -1,5 +1,6 @@
 import type { RequestTrace, Telemetry } from '@sluice/runtime';
 import type { FastifyInstance } from 'fastify';
+import { whenOver } from './unread-answers.ts';
 
 /** Begins the trace of a request that came with this `traceparent`. */
 export type BeginTrace = (traceparent: unknown) => RequestTrace;
@@ -11,15 +12,22 @@ declare module 'fastify' {
   }
 }
 
-/** Says of each request that it was answered. */
+/** What proxies write down of a request whose caller left before it was answered. No answer carries it. */
+const callerLeft = 499;
+
+/** Says of each request that it is over: answered, or left by its caller. It comes before hooks that can refuse a request. */
 export function registerAnswered(app: FastifyInstance, telemetry: Telemetry, isDebug: boolean): void {
   app.decorateRequest('trace');
-  app.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? 'unknown';
-    const { method, trace } = request;
-    const { statusCode: status, elapsedTime: elapsedMs } = reply;
-    telemetry.emit('request.answered', { route, method, status, elapsedMs, trace });
-    if (isDebug) request.log.debug({ route, status, elapsedMs: Math.round(elapsedMs) }, 'answered');
+  app.addHook('onRequest', (request, reply, done) => {
+    // The hook `onResponse` does not run for a caller who left.
+    whenOver(reply.raw, () => {
+      const route = request.routeOptions.url ?? 'unknown';
+      const { method, trace } = request;
+      const { elapsedTime: elapsedMs, raw } = reply;
+      const status = raw.headersSent ? raw.statusCode : callerLeft;
+      telemetry.emit('request.answered', { route, method, status, elapsedMs, trace });
+      if (isDebug) request.log.debug({ route, status, elapsedMs: Math.round(elapsedMs) }, 'answered');
+    });
     done();
   });
 }

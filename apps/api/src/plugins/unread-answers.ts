@@ -57,10 +57,11 @@ export function registerUnreadAnswers(
     const isWhole = typeof payload === 'string' || Buffer.isBuffer(payload);
     const long = isWhole && request.method !== 'HEAD' && isSliced(payload) ? payload : undefined;
     // Its reader may be slow: until the answer is over it counts as held for its tenant.
+    const ownBytes = payload instanceof SlicedBody ? payload.ownBytes : (long?.length ?? 0);
     const held =
-      long === undefined || request.isAnswerHeld ? undefined : bodyBudget.open(request.key?.name ?? '');
+      ownBytes === 0 || request.isAnswerHeld ? undefined : bodyBudget.open(request.key?.name ?? '');
     try {
-      held?.grow(long?.length ?? 0);
+      held?.grow(ownBytes);
     } catch (error) {
       done(error as Error); // only errors are thrown above
       return;
@@ -108,15 +109,16 @@ export async function holdAnswer(
 
 /**
  * Sends a body whose long texts are marks in it, as the bytes that the store has; `free` is called when its reader has it,
- * or is gone.
+ * or is gone. What is between the marks may be long as well: a caller waits for room for it, or it is refused without.
  */
-export function sendLong(
+export async function sendLong(
   reply: FastifyReply,
   body: string,
-  { texts, free }: { texts: LongTexts; free: () => void },
-): FastifyReply {
+  { texts, free, caller }: { texts: LongTexts; free: () => void; caller?: Caller | undefined },
+): Promise<FastifyReply> {
   whenOver(reply.raw, free);
-  return reply.send(new SlicedBody(texts.bodyOf(body)));
+  if (caller) await holdAnswer(reply, body, caller);
+  return reply.send(new SlicedBody({ ...texts.bodyOf(body), ownBytes: isSliced(body) ? body.length : 0 }));
 }
 
 /** A stream of another kind, which says when its reader takes something. */
@@ -135,8 +137,22 @@ function slicedBody(bytes: Buffer): SlicedBody {
   return new SlicedBody({ byteLength: bytes.length, pieces: [bytes] });
 }
 
-/** Acts when the connection is done with an answer, or at once when it was closed before there was one. */
+/** What waits for the end of an answer. */
+const actsOf = new WeakMap<ServerResponse, (() => void)[]>();
+
+/**
+ * Acts when the connection is done with an answer, or at once when it was closed before there was one. All that waits for
+ * an answer shares a listener, since Node.js takes more than ten for a leak.
+ */
 export function whenOver(raw: ServerResponse, act: () => void): void {
+  const waiting = actsOf.get(raw);
   if (raw.destroyed) act();
-  else raw.once('close', act);
+  else if (waiting) waiting.push(act);
+  else {
+    const acts = [act];
+    actsOf.set(raw, acts);
+    raw.once('close', () => {
+      for (const each of acts) each();
+    });
+  }
 }

@@ -42,9 +42,15 @@ export class ResponseFinder {
 
   /** A response of this tenant that has not expired, and has not ended if it was never to be kept. */
   async find(tenant: string, responseId: string): Promise<ResponseRecord> {
-    const record = isResponseId(responseId) ? await this.#store.read(responseId) : undefined;
-    if (record?.tenant !== tenant || (isTerminal(record.status) && !isKeptAfterEnd(record.request)))
-      throw responseNotFound();
+    const record = await this.findIfThere(tenant, responseId);
+    if (!record) throw responseNotFound();
     return record;
+  }
+
+  /** The same; undefined when there is none. */
+  async findIfThere(tenant: string, responseId: string): Promise<ResponseRecord | undefined> {
+    const record = isResponseId(responseId) ? await this.#store.read(responseId) : undefined;
+    if (record?.tenant !== tenant) return undefined;
+    return isTerminal(record.status) && !isKeptAfterEnd(record.request) ? undefined : record;
   }
 }

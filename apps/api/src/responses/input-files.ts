@@ -1,11 +1,14 @@
 import { extname } from 'node:path';
-import { ServiceError } from '@sluice/contract';
+import { type FileObject, ServiceError } from '@sluice/contract';
 import type { Files } from '@sluice/files';
 import type { FileReference } from '@sluice/response-store';
 import type { Reserve } from './stored-items.ts';
 
 /** Most bytes of a file in an input: as many as the base64 of `file_data` may have. */
 const mostBytes = 25_165_824;
+
+/** Most parts of an input that name files: each is looked up and read while its caller waits. */
+const mostReferences = 128;
 
 export interface InputFilesOptions {
   files: Pick<Files, 'get' | 'read'> | undefined;
@@ -37,14 +40,16 @@ export class InputFiles {
       throw new ServiceError('unsupported_parameter', 'Files are switched off here.', {
         param: first?.param ?? null,
       });
+    const tooMuch = references[mostReferences];
+    if (tooMuch) throw refused(tooMuch, `An input may name at most ${mostReferences} files.`);
     let left = this.#options.mostBytes();
     const sizes: number[] = [];
+    const found = new Map<string, FileObject>();
     for (const reference of references) {
-      const { bytes, purpose } = await files.get(tenant, reference.fileId).catch((error: unknown) => {
-        throw isAbsent(error)
-          ? refused(reference, `There is no file '${reference.fileId.slice(0, 100)}'.`)
-          : error;
-      });
+      const { fileId } = reference;
+      const file = found.get(fileId) ?? (await fileOf(tenant, reference, files));
+      found.set(fileId, file);
+      const { bytes, purpose } = file;
       if (purpose !== 'user_data')
         throw refused(reference, `The purpose of the file is ${purpose}, and must be user_data.`);
       const size = base64Length(bytes);
@@ -80,6 +85,20 @@ export class InputFiles {
     };
     const head = `${JSON.stringify(rest).slice(0, -1)},"${member}":"data:${type};base64,`;
     return Buffer.concat([Buffer.from(head), ...pieces, Buffer.from('"}')]);
+  }
+}
+
+async function fileOf(
+  tenant: string,
+  reference: FileReference,
+  files: Pick<Files, 'get'>,
+): Promise<FileObject> {
+  try {
+    return await files.get(tenant, reference.fileId);
+  } catch (error) {
+    throw isAbsent(error)
+      ? refused(reference, `There is no file '${reference.fileId.slice(0, 100)}'.`)
+      : error;
   }
 }
 

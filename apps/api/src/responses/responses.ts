@@ -199,16 +199,28 @@ export class Responses {
     });
   }
 
-  /**
-   * Takes a response away for good; one that still runs is cancelled first. `withKey` takes its Idempotency-Key away, too, for who will not
-   * send the request again.
-   */
-  async remove(tenant: string, responseId: string, { withKey = false } = {}): Promise<void> {
-    const { status } = await this.#found.find(tenant, responseId);
-    if (!isTerminal(status)) {
+  /** Takes a response away for good, as safely as the settings ask for; one that still runs is cancelled first. */
+  async remove(tenant: string, responseId: string): Promise<void> {
+    const isFound = await this.#erase(tenant, responseId, { withKey: false });
+    // Also what an earlier try has taken away may come back with a failover.
+    if (isResponseId(responseId) && !(await this.#dependencies.store.isDurable(responseId)))
+      throw notDurable();
+    if (!isFound) throw responseNotFound();
+  }
+
+  /** Takes a response away together with its Idempotency-Key, for who will not send the request again, and tells nobody. */
+  async forget(tenant: string, responseId: string): Promise<void> {
+    await this.#erase(tenant, responseId, { withKey: true });
+  }
+
+  async #erase(tenant: string, responseId: string, options: { withKey: boolean }): Promise<boolean> {
+    const found = await this.#found.findIfThere(tenant, responseId);
+    if (!found) return false;
+    if (!isTerminal(found.status)) {
       await this.#attached(responseId, () => this.#ends.cancel(responseId, 'deleted'));
     }
-    await this.#dependencies.store.erase(responseId, tenant, { withKey });
+    await this.#dependencies.store.erase(responseId, tenant, options);
+    return true;
   }
 
   /** A page of the input of a response itself, without what it continued from. `reserve` holds memory for what is read. */

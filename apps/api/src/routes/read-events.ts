@@ -102,7 +102,7 @@ export const readEvents = defineRoute({
       }
       const body = `[${page.events.join(',')}]`;
       const { texts, free } = page;
-      if (texts) return sendLong(reply, body, { texts, free });
+      if (texts) return sendLong(reply, body, { texts, free, caller });
       // The memory that was held for the events is now held for the body.
       free();
       await holdAnswer(reply, body, caller);

@@ -33,7 +33,13 @@ function subscribed({ cursor = -1, readFirst = false, looksAgain = true } = {}) 
   const log: LoggedEvent[] = [];
   const reads: number[] = [];
   const errors: unknown[] = [];
-  const store = { hasEnd: false, isGone: false, failures: 0, isClosed: false };
+  const store = {
+    hasEnd: false,
+    isGone: false,
+    failures: 0,
+    isClosed: false,
+    lastNumber: undefined as number | undefined,
+  };
   const mayFail = () => {
     if (store.failures === 0) return;
     store.failures -= 1;
@@ -50,7 +56,7 @@ function subscribed({ cursor = -1, readFirst = false, looksAgain = true } = {}) 
       if (store.isGone) return null;
       return store.hasEnd ? { end } : undefined;
     },
-    last: () => Promise.resolve(log.at(-1)?.sequenceNumber),
+    last: () => Promise.resolve(store.lastNumber ?? log.at(-1)?.sequenceNumber),
     close: () => undefined,
   };
   const subscription = new Subscription({
@@ -156,6 +162,13 @@ describe('subscription', () => {
       expect(await subscription.next(never)).toEqual({ events: [lastEvent(4)], end });
     },
   );
+
+  it.each([-1, 1])('tells no end to a reader behind event %i whose log has gone', async (cursor) => {
+    const { subscription, store } = subscribed({ cursor, readFirst: true });
+    store.lastNumber = 3;
+    store.hasEnd = true;
+    expect(await subscription.next(never)).toBeUndefined();
+  });
 
   it('tells a reader that a response was deleted between its last event and its end', async () => {
     const { subscription, log, store } = subscribed({ readFirst: true });

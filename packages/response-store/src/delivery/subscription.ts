@@ -99,7 +99,11 @@ export class Subscription {
       this.#pending.push(event);
       this.#buffered += event.json.length;
     }
-    if (this.#buffered > maxBuffered) this.#fallBehind();
+    if (this.#buffered > maxBuffered) {
+      this.#pending = [];
+      this.#buffered = 0;
+      this.#mustRead = true;
+    }
     this.#hasNews = true;
     this.#wake?.();
   }
@@ -112,7 +116,7 @@ export class Subscription {
   }
 
   /**
-   * The next events, as soon as there are any; undefined when the response no longer exists, or the subscription is cut.
+   * The next events, as soon as there are any; undefined when the response or its log no longer exists, or the subscription is cut.
    *
    * After the batch with the end nothing follows. While the store is away it waits, and then goes on where it was. Rejects with the
    * signal's reason when it is aborted, and otherwise never. `onCaughtUp` is called when everything has been read, before a wait.
@@ -206,7 +210,7 @@ export class Subscription {
     return events;
   }
 
-  /** The next page of the log; `gone` when the response is no longer there. Behind the last event it has the end alone. */
+  /** The next page of the log; `gone` when the response, or its log, is no longer there. Behind the last event it has the end alone. */
   async #fromLog(): Promise<Batch | 'nothing_yet' | 'gone'> {
     // Messages that arrive while the log is read are kept, and joined to it by their numbers.
     this.#mustRead = false;
@@ -218,7 +222,10 @@ export class Subscription {
     // The end may have been written between the two looks.
     const rest = await this.#readPage();
     if (rest.length > 0) return this.#deliver(rest);
-    const told = (await this.#hasLostEvents()) ? lastEvents(end.end, this.#cursor + 1) : [];
+    const last = await this.#reader.last();
+    // Its events have gone from the log without it: the end alone would pass for a whole stream.
+    if (last !== undefined && this.#cursor < last) return 'gone';
+    const told = this.#hasLostEvents(last) ? lastEvents(end.end, this.#cursor + 1) : [];
     this.#cursor += told.length;
     return { events: told, end: end.end, texts: end.texts };
   }
@@ -228,8 +235,7 @@ export class Subscription {
    * a number that the reader has passed, so the end takes the next numbers. A reader that begins at the last number has been
    * told it, and behind the greatest number there is none.
    */
-  async #hasLostEvents(): Promise<boolean> {
-    const last = await this.#reader.last();
+  #hasLostEvents(last: number | undefined): boolean {
     if (last === undefined || this.#cursor >= Number.MAX_SAFE_INTEGER - 1) return false;
     return this.#hasDelivered ? this.#cursor >= last : this.#cursor > last;
   }
@@ -264,12 +270,6 @@ export class Subscription {
 
   #endOf(): Promise<KnownEnd | undefined | null> {
     return this.#end === undefined ? this.#reader.end() : Promise.resolve(parseEnd(this.#end));
-  }
-
-  #fallBehind(): void {
-    this.#pending = [];
-    this.#buffered = 0;
-    this.#mustRead = true;
   }
 
   /** True when a message came, false when it is time to ask the log; without a delay that time never comes. */

@@ -8,7 +8,7 @@ export interface SealingKeysOptions {
   connection: SealingConnection;
   /** Starts every key of the cell. */
   keyPrefix: string;
-  /** Other cells, which have a copy of the key: a process that starts while the first one is away takes it from there. */
+  /** Other cells, which have a copy of the key: a process that starts while the first one is away, or empty, takes it from there. */
   copies?: () => readonly Pick<SealingKeysOptions, 'connection' | 'keyPrefix'>[];
   /** Secrets of the operator: the first seals and all open. Without any, the service has one of its own in Redis. */
   secrets: readonly string[];
@@ -21,8 +21,8 @@ export interface SealingKeysOptions {
  * The keys of a process.
  *
  * The key of the service is made once, by whichever process is first, and lies in Redis without an expiry. It survives
- * restarts, and all replicas have the same. Where Redis loses it, the first process that looks puts its own back, and the
- * others go on to open what theirs has sealed. An operator who sets secrets later goes on to open with it.
+ * restarts, and all replicas have the same. Where Redis loses it, the first process that looks puts its own back, or the copy
+ * of another cell, and the others go on to open what theirs has sealed. An operator who sets secrets later goes on to open with it.
  */
 export class SealingKeys {
   readonly #options: SealingKeysOptions;
@@ -69,14 +69,21 @@ export class SealingKeys {
 
   async #look(): Promise<void> {
     const { connection } = this.#options;
-    if (this.#configured.length === 0) {
-      const secret = this.#own[0]?.secret ?? randomBytes(32).toString('base64url');
-      await connection.set(this.#key, secret, 'NX');
-    }
-    const secret = await connection.get(this.#key);
+    const secret = (await connection.get(this.#key)) ?? (await this.#putBack());
     if (secret === null) return;
     this.#take(secret);
     await this.#copy(secret);
+  }
+
+  /** Gives the first cell the key that this process or another cell has, or a new one; null where it needs none. */
+  async #putBack(): Promise<string | null> {
+    // The first cell may have lost its data, and a new key would take the place of the last copies.
+    if (this.#own.length === 0) await this.#takeCopy();
+    if (this.#configured.length > 0) return null;
+    const { connection } = this.#options;
+    const secret = this.#own[0]?.secret ?? randomBytes(32).toString('base64url');
+    await connection.set(this.#key, secret, 'NX');
+    return connection.get(this.#key);
   }
 
   get #copies() {
