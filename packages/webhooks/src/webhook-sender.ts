@@ -37,7 +37,7 @@ export const defaultPausesMs: readonly number[] = [
   20 * hour,
 ];
 
-/** A delivery that is older is given up, however often it was tried. */
+/** A delivery that is older is given up, however often it was tried. The pauses above are over before that. */
 const deliverForMs = 72 * hour;
 
 /** Deliveries that have ended can be looked at, and sent again, for a week. */

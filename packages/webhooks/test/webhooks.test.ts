@@ -2,7 +2,13 @@ import { createHmac } from 'node:crypto';
 import { eventually, latch, testRedis, type TestRedis } from '@sluice/testing';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { guardedLookup, openDeliveries, WebhookEndpoints, WebhookSender } from '../src/index.ts';
+import {
+  defaultPausesMs,
+  guardedLookup,
+  openDeliveries,
+  WebhookEndpoints,
+  WebhookSender,
+} from '../src/index.ts';
 import { startReceiver } from './receiver.ts';
 
 const tenant = 'team-a';
@@ -157,6 +163,13 @@ describe('an event of an endpoint', () => {
     await eventually(async () =>
       expect(await deliveries()).toEqual([{ state: 'failed', tries: 2, note: 'answered 503' }]),
     );
+  });
+
+  it('is tried ten times within three days', () => {
+    const callsMs = 10 * 20_000;
+    const pausesMs = defaultPausesMs.reduce((sum, pauseMs) => sum + pauseMs, 0);
+    expect(defaultPausesMs).toHaveLength(9);
+    expect(pausesMs + callsMs).toBeLessThan(72 * 3_600_000);
   });
 
   it('is given up when three days have passed', async () => {
