@@ -113,6 +113,18 @@ describe('an event of an endpoint', () => {
     );
   });
 
+  it('has room when it is of a batch, also behind as many ends of responses as there may be', async () => {
+    const receiver = await aReceiver();
+    const types = [...eventTypes, 'batch.completed' as const];
+    const { id } = await endpoints().create(tenant, { name: 'mine', url: receiver.url, event_types: types });
+    const open = Array.from({ length: 10_000 }, (_, index) => `evt_${index}`);
+    await redis.client.sadd(`${redis.prefix}webhook-deliveries:${id}`, ...open);
+    await aSender().plan([end, { ...end, id: 'batch_1', type: 'batch.completed' }]);
+    await eventually(async () => expect(await deliveries()).toMatchObject([{ state: 'delivered' }]));
+    expect(receiver.received).toHaveLength(1);
+    expect(receiver.received[0]?.body).toContain('batch_1');
+  });
+
   it('is not open any more once it has ended, also when it is told again', async () => {
     const receiver = await aReceiver();
     const { id } = await endpoints().create(tenant, {
