@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { BatchStore } from '@sluice/batches';
 import { FileFolder, Files, newFileId } from '@sluice/files';
 import { createLogger } from '@sluice/runtime';
@@ -52,6 +54,27 @@ describe('a batch of messages', () => {
       files: { output: newFileId() },
     }));
     await expect(batches.results(owner.tenant, id)).rejects.toMatchObject({ code: 'not_found', param: 'id' });
+  });
+
+  it('has results without those that were canceled when its input is gone', async () => {
+    const { id } = await batches.create(owner, lines());
+    const response = { status_code: 200, body: { id: 'msg_1' } };
+    const result = { id: 'batch_req_1', custom_id: 'a', response, error: null };
+    const draft = await files.receive(owner.tenant, Readable.from([`${JSON.stringify(result)}\n`]));
+    const kept = await files.keep(owner.tenant, { name: 'out.jsonl', purpose: 'batch' }, draft);
+    const name = { tenant: owner.tenant, id: id.slice('msg'.length) };
+    const ended = await store.change(name, (batch) => ({
+      ...batch,
+      status: 'cancelled',
+      counts: { total: 2, completed: 1, failed: 0 },
+      at: { cancelled: now() },
+      files: { output: kept.id },
+    }));
+    const succeeded = '{"custom_id":"a","result":{"type":"succeeded","message":{"id":"msg_1"}}}\n';
+    const results = async () => text(await batches.results(owner.tenant, id));
+    expect(await results()).toBe(`${succeeded}{"custom_id":"b","result":{"type":"canceled"}}\n`);
+    await files.remove(owner.tenant, ended?.inputFileId ?? '');
+    expect(await results()).toBe(succeeded);
   });
 
   it('leaves no file behind when it is refused, or cannot be stored', async () => {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { eventually, latch, within } from '@sluice/testing';
@@ -200,6 +201,33 @@ describe('an answer that its caller does not read', () => {
     reader.socket.resume();
     await within(closed);
     expect(received).toBeGreaterThan(long.length);
+    await app.close();
+  });
+});
+
+describe('an answer to HEAD', () => {
+  it('has the headers of the stream, of which nothing is read', async () => {
+    const app = fastify();
+    registerUnreadAnswers(app, { stalledMs, bodyBudget: new BodyBudget(() => text.length) });
+    const streams: Readable[] = [];
+    let pieces = 0;
+    app.get('/', (_request, reply) => {
+      const stream = new Readable({
+        read() {
+          pieces += 1;
+          this.push(pieces > 1_000 ? null : Buffer.alloc(65_536));
+        },
+      });
+      streams.push(stream);
+      return reply.header('content-length', 65_536_000).send(stream);
+    });
+    const { statusCode, headers } = await app.inject({ method: 'HEAD', url: '/' });
+    expect({ statusCode, length: headers['content-length'] }).toEqual({
+      statusCode: 200,
+      length: '65536000',
+    });
+    expect(streams).toMatchObject([{ destroyed: true }]);
+    expect(pieces).toBe(0);
     await app.close();
   });
 });

@@ -63,15 +63,20 @@ export class WorkerWebhooks {
   }
 }
 
-/** Undefined for an end of which no endpoint is told: somebody waited for the response and knows. */
-function endedResponse({
+/**
+ * Undefined for an end of which no endpoint is told: somebody waited for the response and knows. The lines of a batch are awaited by it,
+ * which tells of its own end.
+ */
+export function endedResponse({
   id,
   tenant,
   status,
+  tier,
   background,
   endedAt,
   webhookUrl: url,
 }: EndFact): Happening | undefined {
+  if (tier === 'batch' && url === undefined) return undefined;
   const type = webhookEventTypes.find((each) => each === `response.${status}`);
   return background && type ? { id, tenant, type, at: endedAt, url } : undefined;
 }

@@ -1,4 +1,5 @@
 import { type LineEndpoint, ServiceError } from '@sluice/contract';
+import { repeatUnanswered } from '@sluice/runtime';
 import type { BatchStore } from './batch-store.ts';
 import type { BatchOwner } from './line-server.ts';
 import {
@@ -21,6 +22,9 @@ export interface BatchRecordsOptions<Endpoint extends LineEndpoint> {
 /** How long the lines of a batch may take, in milliseconds: the one window there is. */
 const windowMs = 24 * 3_600_000;
 
+/** How long a batch whose create was refused is taken back while Redis is away, in milliseconds. */
+const takeBackWithinMs = 60_000;
+
 /** How long a batch that has ended is shown, in milliseconds. */
 export const keptMs = 30 * 24 * 3_600_000;
 
@@ -34,7 +38,7 @@ export class BatchRecords<Endpoint extends LineEndpoint> {
     this.#now = options.now ?? Date.now;
   }
 
-  /** Adds a batch that is to be run. @throws {ServiceError} when the tenant has too many. */
+  /** Adds a batch that is to be run. What may be stored when it rejects is taken back. @throws {ServiceError} when the tenant has too many. */
   async add(
     { tenant, key }: BatchOwner,
     wanted: Pick<StoredBatch, 'inputFileId' | 'metadata' | 'outputSeconds'> & {
@@ -58,7 +62,11 @@ export class BatchRecords<Endpoint extends LineEndpoint> {
       errors: [],
     } satisfies StoredBatch;
     await this.#prune(tenant);
-    if (!(await store.add({ tenant, id }, batch))) {
+    const isAdded = await store.add({ tenant, id }, batch).catch((error: unknown) => {
+      void this.#takeBack(tenant, id);
+      throw error;
+    });
+    if (!isAdded) {
       await store.close({ tenant, id });
       throw new ServiceError('batch_limit_reached');
     }
@@ -82,11 +90,23 @@ export class BatchRecords<Endpoint extends LineEndpoint> {
 
   /** Lets a batch end with what it has. Its lines that run are cancelled within a second or two. Nothing happens to one that ends already. */
   async cancel(tenant: string, id: string): Promise<KnownBatch<Endpoint> | undefined> {
-    return this.#change(tenant, id, (batch) =>
-      batch.status === 'validating' || batch.status === 'in_progress'
-        ? { ...batch, status: 'cancelling', at: { ...batch.at, cancelling: this.#now() } }
-        : batch,
-    );
+    return this.#change(tenant, id, (batch) => this.#cancelled(batch));
+  }
+
+  #cancelled(batch: StoredBatch): StoredBatch {
+    return batch.status === 'validating' || batch.status === 'in_progress'
+      ? { ...batch, status: 'cancelling', at: { ...batch.at, cancelling: this.#now() } }
+      : batch;
+  }
+
+  /** Removes a batch whose caller was told that there is none. One that a process has begun is cancelled. Never rejects. */
+  async #takeBack(tenant: string, id: string): Promise<void> {
+    const taking = () =>
+      this.#options.store.change({ tenant, id }, (batch) =>
+        batch.runner === undefined ? undefined : this.#cancelled(batch),
+      );
+    // What is left then runs, and its list shows it.
+    await repeatUnanswered(taking, { giveUpAt: performance.now() + takeBackWithinMs }).catch(() => undefined);
   }
 
   /** Forgets a batch that has ended. One that has not stays. */

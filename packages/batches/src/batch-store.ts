@@ -1,4 +1,4 @@
-import { TenantEntries, type TenantEntry } from '@sluice/runtime';
+import { repeatUnanswered, TenantEntries, type TenantEntry } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
 import { parseBatch, type StoredBatch } from './stored-batch.ts';
 
@@ -16,6 +16,9 @@ export interface BatchName {
 
 /** Most batches of a tenant, with those that have ended. */
 export const mostBatches = 1_000;
+
+/** How long a missing reply to an add is asked for again, in milliseconds: less than the 1.5 s after which a caller is to have its refusal. */
+const repeatWithinMs = 1_300;
 
 /** The batches of each tenant, and which of them have not ended. */
 export class BatchStore {
@@ -41,8 +44,18 @@ export class BatchStore {
     return (await this.#entries.get(tenant, id))?.value;
   }
 
-  /** Adds a batch, to be run. Returns false, having stored nothing that counts, when the tenant has as many as it may. */
-  async add({ tenant, id }: BatchName, batch: StoredBatch): Promise<boolean> {
+  /**
+   * Adds a batch, to be run. A reply that was lost is asked for again. Returns false, having stored nothing that counts, when the tenant has
+   * as many as it may.
+   *
+   * @throws {Error} of Redis. Nobody knows whether it is stored then.
+   */
+  async add(name: BatchName, batch: StoredBatch): Promise<boolean> {
+    const giveUpAt = performance.now() + repeatWithinMs;
+    return repeatUnanswered(() => this.#add(name, batch), { giveUpAt });
+  }
+
+  async #add({ tenant, id }: BatchName, batch: StoredBatch): Promise<boolean> {
     // First among those that are open: one that is stored and not among them would never run.
     await this.#open({ tenant, id });
     const isAdded = await this.#entries.add(tenant, id, batch);

@@ -1,7 +1,7 @@
-import { testRedis, type TestRedis } from '@sluice/testing';
+import { eventually, testRedis, type TestRedis } from '@sluice/testing';
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { BatchStore } from '../src/index.ts';
+import { BatchRecords, BatchStore } from '../src/index.ts';
 import { newBatchId, noTokens, type StoredBatch } from '../src/stored-batch.ts';
 
 let redis: TestRedis;
@@ -45,6 +45,19 @@ function around(
   return Object.create(redis.client, { [command]: { value: send } }) as Redis; // with its other commands
 }
 
+/** The connection of a process to which the replies of so many scripts get lost. Something else is done before it knows. */
+function losing(count: number, behind: () => Promise<unknown> = () => Promise.resolve()): Redis {
+  let left = count;
+  const send = async (...script: Parameters<Redis['eval']>) => {
+    const answer = await redis.client.eval(...script);
+    if (left <= 0) return answer;
+    left -= 1;
+    await behind();
+    throw new Error('Command timed out');
+  };
+  return Object.create(redis.client, { eval: { value: send } }) as Redis;
+}
+
 describe('a batch that is added', () => {
   it('is open when another process looked at its name before it was stored', async () => {
     expect(await storeOn(around('sadd', { behind: () => look(store) })).add(name, batch)).toBe(true);
@@ -54,6 +67,26 @@ describe('a batch that is added', () => {
   it('is open when another process found none, and says so after it was stored', async () => {
     await look(storeOn(around('srem', { before: () => store.add(name, batch) })));
     expect(await store.open()).toEqual([name]);
+  });
+
+  it.each([
+    ['as it was', () => Promise.resolve()],
+    [
+      'begun by another process meanwhile',
+      () => store.change(name, (stored) => ({ ...stored, runner: 'r' })),
+    ],
+  ])('is added once when the reply to that was lost, %s', async (_, behind) => {
+    expect(await storeOn(losing(1, behind)).add(name, batch)).toBe(true);
+    expect(await store.list(name.tenant)).toMatchObject([{ id: name.id }]);
+    expect(await store.open()).toEqual([name]);
+  });
+
+  it('is taken back when its caller was told that there is none', async () => {
+    const records = new BatchRecords({ store: storeOn(losing(Infinity)), endpoints: ['/v1/responses'] });
+    const { key, inputFileId } = batch;
+    const wanted = { endpoint: '/v1/responses', inputFileId } as const;
+    await expect(records.add({ tenant: name.tenant, key }, wanted)).rejects.toThrow('timed out');
+    await eventually(async () => expect(await store.list(name.tenant)).toEqual([]));
   });
 
   it('is not open when there is none', async () => {

@@ -31,7 +31,7 @@ export interface DeliveryConsumerOptions<Data> {
   keep: { forMs: number; count: number };
   /** Tries it. `failedTries` were before. Never rejects. */
   run: (data: Data, delivery: { id: string; failedTries: number }) => Promise<Verdict>;
-  /** From 0 up to 1; a pause is up to a tenth longer than the schedule says. `Math.random` by default. */
+  /** From 0 up to 1; a pause is up to a tenth shorter than the schedule says. `Math.random` by default. */
   random?: () => number;
   onError: (error: Error) => void;
 }
@@ -107,8 +107,10 @@ export class DeliveryConsumer<Data extends object> {
 
   #pauseMs(tries: number, error: Error | undefined): number {
     const { pausesMs, random = Math.random } = this.#options;
-    const pauseMs = Math.max(pausesMs[tries - 1] ?? 0, error instanceof FailedTry ? error.waitMs : 0);
-    return Math.round(pauseMs * (1 + jitter * random()));
+    // Shorter, so that the schedule ends when it says; what the other side asks for only grows.
+    const plannedMs = (pausesMs[tries - 1] ?? 0) * (1 - jitter * random());
+    const askedMs = error instanceof FailedTry ? error.waitMs * (1 + jitter * random()) : 0;
+    return Math.round(Math.max(plannedMs, askedMs));
   }
 }
 

@@ -61,6 +61,7 @@ export { pause } from './pause.ts';
 export { randomBytes } from './random-bytes.ts';
 export { runMain } from './run-main.ts';
 export { forkModule, startThread } from './start-module.ts';
+export { repeatUnanswered, type RepeatOptions } from './repeat-unanswered.ts';
 export { isNeverSent, isOutOfMemory, isRedisUnavailable, isReplyMissing } from './redis-failure.ts';
 export { RedisMemory, type RedisMemoryOptions, type UsedMemory, usedMemoryOf } from './redis-memory.ts';
 export { RedisWatch } from './redis-watch.ts';

@@ -5,8 +5,6 @@ export interface OpenDeliveriesOptions {
   connection: Pick<Redis, 'eval' | 'srem'>;
   /** Starts every key of the cell. */
   keyPrefix: string;
-  /** Most of one endpoint. */
-  most: number;
   /** After this long without a new one nothing of an endpoint is open any more, in milliseconds. */
   forMs: number;
 }
@@ -24,9 +22,9 @@ export class OpenDeliveries {
     this.#options = options;
   }
 
-  /** Returns false when the endpoint has too many already. */
-  async enter(endpointId: string, deliveryId: string): Promise<boolean> {
-    const { connection, most, forMs } = this.#options;
+  /** Returns false when the endpoint has `most` already. */
+  async enter(endpointId: string, deliveryId: string, most: number): Promise<boolean> {
+    const { connection, forMs } = this.#options;
     return (await connection.eval(script, 1, this.#key(endpointId), deliveryId, most, forMs)) === 1;
   }
 

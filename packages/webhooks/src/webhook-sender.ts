@@ -37,14 +37,14 @@ export const defaultPausesMs: readonly number[] = [
   20 * hour,
 ];
 
-/** A delivery that is older is given up, however often it was tried. */
+/** A delivery that is older is given up, however often it was tried. The pauses above are over before that. */
 const deliverForMs = 72 * hour;
 
 /** Deliveries that have ended can be looked at, and sent again, for a week. */
 const keep = { forMs: 168 * hour, count: 10_000 };
 
-/** Most deliveries of an endpoint that have not ended. Further events are not sent to it. */
-const mostOpen = 10_000;
+/** Most deliveries of an endpoint that have not ended. Further events are not sent to it. Rare ones have room behind the ends of responses. */
+const mostOpen = { ofResponses: 10_000, withRare: 11_000 };
 
 const concurrency = 32;
 /** How long a call may go on when the process stops, in milliseconds. */
@@ -102,7 +102,6 @@ export class WebhookSender {
     this.#open = new OpenDeliveries({
       connection,
       keyPrefix,
-      most: mostOpen,
       forMs: deliverForMs + 24 * hour,
     });
     this.#gates = new EndpointGates({ now: () => performance.now(), random });
@@ -163,8 +162,9 @@ export class WebhookSender {
     const id = deliveryId(event, endpointId);
     // Told again. One that has ended, or does at this moment, would enter and never leave.
     if (await this.#queue.has(id)) return;
-    if (await this.#open.enter(endpointId, id)) await this.#queue.add(id, delivery);
-    else this.#full(new Error(`Endpoint ${endpointId} has ${mostOpen} deliveries that have not ended`));
+    const most = event.type.startsWith('response.') ? mostOpen.ofResponses : mostOpen.withRare;
+    if (await this.#open.enter(endpointId, id, most)) await this.#queue.add(id, delivery);
+    else this.#full(new Error(`Endpoint ${endpointId} has ${most} deliveries that have not ended`));
   }
 
   async #try(delivery: Delivery, id: string, failedTries: number): Promise<Verdict> {

@@ -2,7 +2,13 @@ import { createHmac } from 'node:crypto';
 import { eventually, latch, testRedis, type TestRedis } from '@sluice/testing';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { guardedLookup, openDeliveries, WebhookEndpoints, WebhookSender } from '../src/index.ts';
+import {
+  defaultPausesMs,
+  guardedLookup,
+  openDeliveries,
+  WebhookEndpoints,
+  WebhookSender,
+} from '../src/index.ts';
 import { startReceiver } from './receiver.ts';
 
 const tenant = 'team-a';
@@ -107,6 +113,18 @@ describe('an event of an endpoint', () => {
     );
   });
 
+  it('has room when it is of a batch, also behind as many ends of responses as there may be', async () => {
+    const receiver = await aReceiver();
+    const types = [...eventTypes, 'batch.completed' as const];
+    const { id } = await endpoints().create(tenant, { name: 'mine', url: receiver.url, event_types: types });
+    const open = Array.from({ length: 10_000 }, (_, index) => `evt_${index}`);
+    await redis.client.sadd(`${redis.prefix}webhook-deliveries:${id}`, ...open);
+    await aSender().plan([end, { ...end, id: 'batch_1', type: 'batch.completed' }]);
+    await eventually(async () => expect(await deliveries()).toMatchObject([{ state: 'delivered' }]));
+    expect(receiver.received).toHaveLength(1);
+    expect(receiver.received[0]?.body).toContain('batch_1');
+  });
+
   it('is not open any more once it has ended, also when it is told again', async () => {
     const receiver = await aReceiver();
     const { id } = await endpoints().create(tenant, {
@@ -157,6 +175,13 @@ describe('an event of an endpoint', () => {
     await eventually(async () =>
       expect(await deliveries()).toEqual([{ state: 'failed', tries: 2, note: 'answered 503' }]),
     );
+  });
+
+  it('is tried ten times within three days', () => {
+    const callsMs = 10 * 20_000;
+    const pausesMs = defaultPausesMs.reduce((sum, pauseMs) => sum + pauseMs, 0);
+    expect(defaultPausesMs).toHaveLength(9);
+    expect(pausesMs + callsMs).toBeLessThan(72 * 3_600_000);
   });
 
   it('is given up when three days have passed', async () => {

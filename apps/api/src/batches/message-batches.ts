@@ -123,10 +123,14 @@ export class MessageBatches {
       }
     }
     if (seen.size >= counts.total) return;
-    // It was cancelled before the others had a result.
-    for await (const text of this.#textsOf(tenant, inputFileId)) {
-      const { custom_id: customId } = JSON.parse(text) as { custom_id: string }; // `linesOfMessages` made it
-      if (!seen.has(customId)) yield lineOf(customId, '{"type":"canceled"}');
+    // It was cancelled before the others had a result. Its input alone says which they are, and may be gone.
+    try {
+      for await (const text of this.#textsOf(tenant, inputFileId)) {
+        const { custom_id: customId } = JSON.parse(text) as { custom_id: string }; // `linesOfMessages` made it
+        if (!seen.has(customId)) yield lineOf(customId, '{"type":"canceled"}');
+      }
+    } catch (error) {
+      ignoreAbsent(error);
     }
   }
 

@@ -54,6 +54,8 @@ export function registerUnreadAnswers(
   });
   app.addHook('onSend', (request, reply, payload, done) => {
     const { raw } = reply;
+    // Fastify would read all of it, for nobody.
+    if (request.method === 'HEAD' && payload instanceof Readable) payload.destroy();
     const isWhole = typeof payload === 'string' || Buffer.isBuffer(payload);
     const long = isWhole && request.method !== 'HEAD' && isSliced(payload) ? payload : undefined;
     // Its reader may be slow: until the answer is over it counts as held for its tenant.
@@ -123,7 +125,7 @@ export async function sendLong(
 
 /** A stream of another kind, which says when its reader takes something. */
 function watched(payload: unknown, answer: UnreadAnswer): unknown {
-  if (!(payload instanceof Readable) || payload instanceof SlicedBody) return payload;
+  if (!(payload instanceof Readable) || payload instanceof SlicedBody || payload.destroyed) return payload;
   const taken = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       answer.idleLooks = 0;

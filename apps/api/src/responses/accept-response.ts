@@ -3,17 +3,17 @@ import type { ModelSettings } from '@sluice/config';
 import { modeOf, responseFor, ServiceError, type ServiceTier } from '@sluice/contract';
 import { queueName } from '@sluice/queue';
 import { type AcceptResult, largeFrom, type PreparedRequest, type TenantUse } from '@sluice/response-store';
-import { isNeverSent, printTraceparent } from '@sluice/runtime';
+import { isNeverSent, printTraceparent, repeatUnanswered } from '@sluice/runtime';
 import { limitsInEffect } from '@sluice/tenants';
 import { storedNameOf } from '../key-names.ts';
 import { AcceptedResponse } from './accepted-response.ts';
+import { againIfLate } from './again-if-late.ts';
 import type { BackgroundWork } from './background-work.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import type { Caller } from './caller.ts';
 import type { EarlyEnds } from './early-ends.ts';
 import type { QueuePositions } from './queue-positions.ts';
 import { isSameEverywhere, notDurable, overBudget, type Refused, refusal, storeFull } from './refusals.ts';
-import { againIfLate, repeatUnanswered } from './repeat-unanswered.ts';
 import type { CheckedRequest, RequestChecks, UncheckedRequest } from './request-checks.ts';
 import {
   expectedInputOf,

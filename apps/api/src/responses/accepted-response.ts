@@ -5,7 +5,7 @@ import {
   dropLongMembers,
   type ResponseRecord,
 } from '@sluice/response-store';
-import { repeatUnanswered } from './repeat-unanswered.ts';
+import { repeatUnanswered } from '@sluice/runtime';
 import { responseGone } from './whole-response.ts';
 
 /** How long a reply of the store that is missing is asked for again, in milliseconds. Whoever is to be told waits meanwhile. */

@@ -48,9 +48,12 @@ export class TenantEntries<Value extends object> {
     return text === null ? undefined : this.#entry(id, text);
   }
 
-  /** Returns false, having stored nothing, when the tenant has as many as it may. */
+  /**
+   * Adds an entry under a new id. The same may be added again when its reply was lost, also when it has been changed meanwhile. Returns
+   * false, having stored nothing, when the tenant has as many as it may.
+   */
   async add(tenant: string, id: string, value: Value): Promise<boolean> {
-    return (await this.#change(tenant, id, { before: '', after: JSON.stringify(value) })) === 'ok';
+    return (await this.#change(tenant, id, { before: '', after: JSON.stringify(value) })) !== 'full';
   }
 
   /**

@@ -236,7 +236,7 @@ export const testedMechanisms: readonly TestedMechanism[] = [
   {
     name: 'a reply that was lost is not asked for again',
     patch: {
-      file: `${api}/src/responses/repeat-unanswered.ts`,
+      file: `${runtime}/src/repeat-unanswered.ts`,
       find: 'if (!isReplyMissing(error) || isFinal(error)) throw error;',
       replace: 'throw error;',
     },

@@ -1,4 +1,4 @@
-import { isReplyMissing } from '@sluice/runtime';
+import { isReplyMissing } from './redis-failure.ts';
 
 /** Between two tries, in milliseconds. A lost connection is back after one to three of these. */
 const repeatEveryMs = 100;
@@ -50,15 +50,4 @@ async function tryFor<Result>(
   } finally {
     clearTimeout(timer);
   }
-}
-
-/**
- * Does an accept once more that came to the store too late, and so did nothing. The store answers: late was an outage that is
- * over, or this process, to which a burst or its neighbours left no processor for a second. Its caller still waits.
- */
-export async function againIfLate<Result extends { kind: string }>(
-  accept: () => Promise<Result>,
-): Promise<Result> {
-  const result = await accept();
-  return result.kind === 'too_late' ? accept() : result;
 }
