@@ -75,7 +75,7 @@ export const testedMechanisms: readonly TestedMechanism[] = [
     name: 'an answer that is not read is not counted',
     patch: {
       file: `${api}/src/plugins/unread-answers.ts`,
-      find: 'held?.grow(long?.length ?? 0);',
+      find: 'held?.grow(ownBytes);',
       replace: '',
     },
     tests: `${api}/test/unread-answers.test.ts`,
