@@ -6,6 +6,7 @@ import {
   hasEnded,
   isBatchId,
   type KnownBatch,
+  type ListedBatch,
   newBatchId,
   noTokens,
   type StoredBatch,
@@ -73,8 +74,8 @@ export class BatchRecords<Endpoint extends LineEndpoint> {
     return { id, batch };
   }
 
-  /** All of them, the newest first. */
-  async list(tenant: string): Promise<KnownBatch<Endpoint>[]> {
+  /** All of them, the newest first, without what may be long. */
+  async list(tenant: string): Promise<KnownBatch<Endpoint, ListedBatch>[]> {
     const all = await this.#options.store.list(tenant);
     return all
       .flatMap(({ id, value }) => this.#mine(id, value) ?? [])
@@ -126,7 +127,7 @@ export class BatchRecords<Endpoint extends LineEndpoint> {
     return changed && this.#mine(id, changed);
   }
 
-  #mine(id: string, batch: StoredBatch): KnownBatch<Endpoint> | undefined {
+  #mine<Stored extends ListedBatch>(id: string, batch: Stored): KnownBatch<Endpoint, Stored> | undefined {
     const endpoint = this.#options.endpoints.find((each) => each === batch.endpoint);
     return endpoint && { id, batch: { ...batch, endpoint } };
   }
@@ -134,7 +135,7 @@ export class BatchRecords<Endpoint extends LineEndpoint> {
   /** Forgets batches that have ended long ago. */
   async #prune(tenant: string): Promise<void> {
     const { store } = this.#options;
-    const isOld = (batch: StoredBatch) => hasEnded(batch) && batch.createdAt + keptMs < this.#now();
+    const isOld = (batch: ListedBatch) => hasEnded(batch) && batch.createdAt + keptMs < this.#now();
     const old = (await store.list(tenant)).filter(({ value }) => isOld(value));
     for (const { id } of old)
       await store.change({ tenant, id }, (batch) => (isOld(batch) ? undefined : batch));

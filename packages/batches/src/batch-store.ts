@@ -1,9 +1,9 @@
-import { repeatUnanswered, TenantEntries, type TenantEntry } from '@sluice/runtime';
+import { repeatUnanswered, TenantEntries } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
-import { parseBatch, type StoredBatch } from './stored-batch.ts';
+import { type ListedBatch, parseBatch, type StoredBatch } from './stored-batch.ts';
 
 export interface BatchStoreOptions {
-  connection: Pick<Redis, 'hget' | 'hgetall' | 'eval' | 'sadd' | 'srem' | 'smembers'>;
+  connection: Pick<Redis, 'hget' | 'hscan' | 'eval' | 'sadd' | 'srem' | 'smembers'>;
   /** Starts every key of the cell. */
   keyPrefix: string;
 }
@@ -36,8 +36,9 @@ export class BatchStore {
     });
   }
 
-  list(tenant: string): Promise<TenantEntry<StoredBatch>[]> {
-    return this.#entries.list(tenant);
+  /** All of a tenant, in no order. Together their errors and metadata would be many megabytes. */
+  list(tenant: string): Promise<{ id: string; value: ListedBatch }[]> {
+    return this.#entries.list(tenant, ({ errors: _, metadata: _metadata, ...batch }) => batch);
   }
 
   async get({ tenant, id }: BatchName): Promise<StoredBatch | undefined> {

@@ -69,7 +69,12 @@ export class Batches {
   ): Promise<Page<Batch>> {
     const all = await this.#records.list(tenant);
     const { data, hasMore } = pageBehind(all, { limit, after }, "'after' names no batch of yours.");
-    return { data: data.map(presentBatch), hasMore };
+    const shown: Batch[] = [];
+    for (const { id } of data) {
+      const known = await this.#records.get(tenant, id);
+      if (known) shown.push(presentBatch(known));
+    }
+    return { data: shown, hasMore };
   }
 
   /** @throws {ServiceError} when the tenant has no such batch. */

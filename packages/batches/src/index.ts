@@ -12,4 +12,4 @@ export {
   type LineServer,
 } from './line-server.ts';
 export { readResult, type ReadResult } from './result-files.ts';
-export { type BatchTokens, endOf, type KnownBatch } from './stored-batch.ts';
+export { type BatchTokens, endOf, type KnownBatch, type ListedBatch } from './stored-batch.ts';

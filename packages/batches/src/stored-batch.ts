@@ -50,6 +50,9 @@ export interface StoredBatch {
   files?: { output?: string | undefined; errors?: string | undefined } | undefined;
 }
 
+/** A batch in a list, without what may be long. */
+export type ListedBatch = Omit<StoredBatch, 'errors' | 'metadata'>;
+
 export function newBatchId(): string {
   return `batch_${randomSuffix(randomBytes)}`;
 }
@@ -95,9 +98,12 @@ export function parseBatch(text: string): StoredBatch | undefined {
 }
 
 /** A batch and its id. */
-export interface KnownBatch<Endpoint extends LineEndpoint = LineEndpoint> {
+export interface KnownBatch<
+  Endpoint extends LineEndpoint = LineEndpoint,
+  Stored extends ListedBatch = StoredBatch,
+> {
   id: string;
-  batch: StoredBatch & { endpoint: Endpoint };
+  batch: Stored & { endpoint: Endpoint };
 }
 
 export function presentBatch({ id, batch }: KnownBatch<BatchEndpoint>): Batch {

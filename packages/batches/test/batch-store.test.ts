@@ -1,7 +1,8 @@
+import type { Files } from '@sluice/files';
 import { eventually, testRedis, type TestRedis } from '@sluice/testing';
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { BatchRecords, BatchStore } from '../src/index.ts';
+import { Batches, BatchRecords, BatchStore } from '../src/index.ts';
 import { newBatchId, noTokens, type StoredBatch } from '../src/stored-batch.ts';
 
 let redis: TestRedis;
@@ -28,6 +29,7 @@ const batch: StoredBatch = {
   errors: [],
 };
 
+const problem = { code: 'invalid_json', line: 1, message: 'The line is no JSON.', param: null };
 const name = { tenant: 'team a', id: newBatchId() };
 const look = (looking: BatchStore) => looking.change(name, (stored) => stored);
 
@@ -57,6 +59,38 @@ function losing(count: number, behind: () => Promise<unknown> = () => Promise.re
   };
   return Object.create(redis.client, { eval: { value: send } }) as Redis;
 }
+
+describe('the list of the batches of a tenant', () => {
+  it('is read a few at a time, however many there are, and without what may be long', async () => {
+    const long = { ...batch, metadata: { note: 'x'.repeat(500) }, errors: [] };
+    const ids = Array.from({ length: 200 }, newBatchId);
+    await redis.client.hset(
+      `${redis.prefix}batches:${name.tenant}`,
+      Object.fromEntries(ids.map((id) => [id, JSON.stringify(long)])),
+    );
+    const pages: number[] = [];
+    const scan = async (key: string, cursor: string, token: 'COUNT', count: number) => {
+      const [next, page] = await redis.client.hscan(key, cursor, token, count);
+      pages.push(page.length / 2);
+      return [next, page];
+    };
+    const counting = Object.create(redis.client, { hscan: { value: scan } }) as Redis;
+    const listed = await storeOn(counting).list(name.tenant);
+    expect(listed.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+    expect(Math.max(...pages)).toBeLessThan(100);
+    expect(listed[0]?.value).not.toHaveProperty('metadata');
+    expect(listed[0]?.value).not.toHaveProperty('errors');
+  });
+
+  it('has all of the batches of the page that is shown', async () => {
+    const metadata = { note: 'mine' };
+    await store.add(name, { ...batch, metadata, status: 'failed', errors: [problem] });
+    const batches = new Batches({ store, files: {} as Files });
+    expect((await batches.list(name.tenant, { limit: 20 })).data).toMatchObject([
+      { id: name.id, metadata, errors: { data: [problem] } },
+    ]);
+  });
+});
 
 describe('a batch that is added', () => {
   it('is open when another process looked at its name before it was stored', async () => {

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { type KnownEndpoint, parseEndpoint, type StoredEndpoint } from './stored-endpoint.ts';
 
 export interface EndpointStoreOptions {
-  connection: Pick<Redis, 'hget' | 'hgetall' | 'eval'>;
+  connection: Pick<Redis, 'hget' | 'hscan' | 'eval'>;
   /** Starts every key of the cell. */
   keyPrefix: string;
 }
@@ -26,7 +26,7 @@ export class EndpointStore {
 
   /** The newest first. */
   async list(tenant: string): Promise<KnownEndpoint[]> {
-    return (await this.#entries.list(tenant))
+    return (await this.#entries.list(tenant, (endpoint) => endpoint))
       .map(({ id, value }) => ({ id, endpoint: value }))
       .toSorted(
         (one, other) => other.endpoint.createdAt - one.endpoint.createdAt || (one.id < other.id ? 1 : -1),

@@ -24,7 +24,7 @@ import { isTaken } from './webhook-sender.ts';
 const oldSecretMs = 86_400_000;
 
 export interface WebhookEndpointsOptions {
-  connection: Pick<Redis, 'hget' | 'hgetall' | 'eval'>;
+  connection: Pick<Redis, 'hget' | 'hscan' | 'eval'>;
   /** Starts every key of the cell. */
   keyPrefix: string;
   /** Whether endpoints may be of private networks. */

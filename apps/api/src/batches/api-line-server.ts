@@ -14,7 +14,7 @@ import {
   newRequestId,
   ServiceError,
 } from '@sluice/contract';
-import { type Logger, loggedError, pause, randomBytes } from '@sluice/runtime';
+import { type Logger, loggedError, pause, randomBytes, repeatUnanswered } from '@sluice/runtime';
 import type { LiveSettings } from '@sluice/tenants';
 import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { JsonReader } from '../bodies/json-reader.ts';
@@ -42,6 +42,9 @@ type Delivery = Pick<PreparedBody, 'embedding' | 'message'>;
 
 /** How long a line waits that there was no room for, unless that says how long, in milliseconds. */
 const laterMs = 2_000;
+
+/** How long the reply to the cancel of a line is asked for again while it is missing, in milliseconds. */
+const cancelWithinMs = 60_000;
 
 /** Serves the lines of batches: each is a response in the background, in the tier of batches, by the key that made its batch. */
 export class ApiLineServer implements LineServer {
@@ -106,7 +109,11 @@ export class ApiLineServer implements LineServer {
     const caller = this.#callerOf(owner, requestId, presence);
     let onEnding: (() => void) | undefined;
     const onAccepted = (responseId: string) => {
-      onEnding = () => void responses.cancel(caller, responseId).catch(() => undefined); // its end says so
+      const cancelling = () => responses.cancel(caller, responseId);
+      onEnding = () =>
+        void repeatUnanswered(cancelling, { giveUpAt: performance.now() + cancelWithinMs }).catch(
+          () => undefined,
+        ); // its end says so
       ending.addEventListener('abort', onEnding, { once: true });
       if (ending.aborted) onEnding();
     };

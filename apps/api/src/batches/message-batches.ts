@@ -6,6 +6,7 @@ import {
   endOf,
   keptMs,
   type KnownBatch,
+  type ListedBatch,
   linesOf,
   readResult,
 } from '@sluice/batches';
@@ -167,7 +168,7 @@ function ignoreAbsent(error: unknown): void {
 const lineOf = (customId: string, result: string) =>
   `{"custom_id":${JSON.stringify(customId)},"result":${result}}\n`;
 
-function present({ id, batch }: Known): MessageBatch {
+function present({ id, batch }: KnownBatch<'/v1/messages', ListedBatch>): MessageBatch {
   const { at, counts, createdAt, expiresAt } = batch;
   const { total, completed, failed, expired = 0 } = counts;
   const end = endOf(batch);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 
 export interface TenantEntriesOptions<Value> {
-  connection: Pick<Redis, 'hget' | 'hgetall' | 'eval'>;
+  connection: Pick<Redis, 'hget' | 'hscan' | 'eval'>;
   /** The Redis hash of a tenant. */
   keyOf: (tenant: string) => string;
   /** Most entries of a tenant. */
@@ -18,6 +18,9 @@ export interface TenantEntry<Value> {
   /** What is stored, to change it by. */
   text: string;
 }
+
+/** About how many entries are read at a time: they may be long, and others wait for the connection and the process meanwhile. */
+const pageSize = 25;
 
 /** How often a change is made anew because another one came first. */
 const mostTries = 20;
@@ -35,11 +38,21 @@ export class TenantEntries<Value extends object> {
     this.#options = options;
   }
 
-  /** All of a tenant, in no order. */
-  async list(tenant: string): Promise<TenantEntry<Value>[]> {
+  /** All of a tenant, in no order: of each what `part` keeps of it. One that comes or goes meanwhile may be there or not. */
+  async list<Part>(tenant: string, part: (value: Value) => Part): Promise<{ id: string; value: Part }[]> {
     const { connection, keyOf } = this.#options;
-    const entries = Object.entries(await connection.hgetall(keyOf(tenant)));
-    return entries.flatMap(([id, text]) => this.#entry(id, text) ?? []);
+    const parts = new Map<string, Part>();
+    let cursor = '0';
+    do {
+      const [next, page] = await connection.hscan(keyOf(tenant), cursor, 'COUNT', pageSize);
+      for (let at = 0; at + 1 < page.length; at += 2) {
+        const [id = '', text = ''] = page.slice(at, at + 2);
+        const entry = this.#entry(id, text);
+        if (entry) parts.set(id, part(entry.value));
+      }
+      cursor = next;
+    } while (cursor !== '0');
+    return [...parts].map(([id, value]) => ({ id, value }));
   }
 
   async get(tenant: string, id: string): Promise<TenantEntry<Value> | undefined> {

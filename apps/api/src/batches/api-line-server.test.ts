@@ -1,0 +1,45 @@
+import { LineLeft } from '@sluice/batches';
+import { createLogger } from '@sluice/runtime';
+import { latch } from '@sluice/testing';
+import { expect, it } from 'vitest';
+import { BodyBudget } from '../bodies/body-budget.ts';
+import { ApiLineServer, type ApiLineServerOptions } from './api-line-server.ts';
+
+it('A line of a batch that is cancelled is cancelled again when the reply to that was lost', async () => {
+  const owner = { tenant: 'team-a', key: 'a1b2c3d4e5f60718' };
+  const ending = new AbortController();
+  const cancelled = latch();
+  const asked: string[] = [];
+  const stubs: unknown = {
+    json: { prepare: () => ({ request: { model: 'm' }, input: Buffer.from('{}') }) },
+    live: { keys: { findByHash: () => ({ name: owner.tenant }), isComplete: true } },
+    slack: { enter: () => Promise.resolve(() => undefined) },
+    responses: {
+      directory: { find: () => ({ queue: 'm' }) },
+      create: {
+        async whole(_caller: unknown, { onAccepted }: { onAccepted: (accepted: object) => void }) {
+          onAccepted({ responseId: 'resp_1' });
+          ending.abort();
+          await cancelled.wait();
+          return { kind: 'left' };
+        },
+      },
+      cancel(_caller: unknown, id: string) {
+        asked.push(id);
+        if (asked.length === 1) return Promise.reject(new Error('Command timed out'));
+        cancelled.open();
+        return Promise.resolve();
+      },
+    },
+    bodyBudget: new BodyBudget(() => 1_000_000),
+    logger: createLogger({ name: 'test', level: 'silent' }),
+  };
+  const server = new ApiLineServer(stubs as ApiLineServerOptions);
+  const running = server.run(
+    owner,
+    { endpoint: '/v1/responses', body: new Uint8Array(), isKept: false, idempotencyKey: 'batch_1:1' },
+    { leaving: new AbortController().signal, ending: ending.signal },
+  );
+  await expect(running).rejects.toThrow(LineLeft);
+  expect(asked).toEqual(['resp_1', 'resp_1']);
+});
