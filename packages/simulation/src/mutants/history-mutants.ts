@@ -181,22 +181,6 @@ const ownMutants: readonly Mutant[] = [
       replace: "throw new Error('the response is gone');",
     },
   },
-  {
-    name: 'a drain leaves what a worker gave back',
-    patch: {
-      file: 'packages/operator/src/queues/drain-queue.ts',
-      find: "if (kind !== 'begun') return kind === 'ended';",
-      replace: "return kind === 'ended';",
-    },
-  },
-  {
-    name: 'a drain looks once',
-    patch: {
-      file: 'packages/operator/src/queues/drain-queue.ts',
-      find: 'isOver = false;\n        yield',
-      replace: 'yield',
-    },
-  },
 ];
 
 /** Mechanisms whose loss only a history shows, or a history as well. */
