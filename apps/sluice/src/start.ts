@@ -63,6 +63,7 @@ export async function start(argv: readonly string[]): Promise<void> {
         adminUrl: reachable(adminUrl),
       });
       const plainKey = acceptsDevelopmentKey ? (await developmentKey(settings.dataDir)).plain : undefined;
+      signal.throwIfAborted();
       console.log(
         banner({
           url,
