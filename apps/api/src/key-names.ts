@@ -3,7 +3,7 @@ import type { KnownKeys } from '@sluice/tenants';
 /** So many characters of the digest of a key tell it apart from the other keys of a service. */
 const storedLength = 16;
 
-/** What the store has of a key that created something. A stored key says how its digest was made; a key in effect does not. */
+/** The name that the store has of a key that created something. A stored key says how its digest was made; a key in effect does not. */
 export const storedNameOf = ({ hash }: { hash: string }): string =>
   hash.replace(/^sha256:/, '').slice(0, storedLength);
 

@@ -106,7 +106,7 @@ export class BatchRecords<Endpoint extends LineEndpoint> {
       this.#options.store.change({ tenant, id }, (batch) =>
         batch.runner === undefined ? undefined : this.#cancelled(batch),
       );
-    // What is left then runs, and its list shows it.
+    // A batch that is left then runs, and its list shows it.
     await repeatUnanswered(taking, { giveUpAt: performance.now() + takeBackWithinMs }).catch(() => undefined);
   }
 

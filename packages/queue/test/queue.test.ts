@@ -37,6 +37,14 @@ afterEach(async () => {
   await redis.close();
 });
 
+/** A client whose commands wait for Redis without end, and which does not connect again within a test. */
+function lastingClient(url: string): Redis {
+  const client = new Redis(url, { maxRetriesPerRequest: null, retryStrategy: () => 60_000, protocol: 2 });
+  cleanups.push(async () => client.disconnect());
+  client.on('error', () => undefined);
+  return client;
+}
+
 function aQueue(options: Partial<ResponseQueueOptions> = {}) {
   const queue = new ResponseQueue({
     connection: redis.client,
@@ -612,13 +620,7 @@ describe('response worker', () => {
   it('stops when it never reached Redis', async () => {
     const proxy = await startRedisProxy(redis.url);
     await proxy.stop();
-    const client = new Redis(proxy.url, {
-      maxRetriesPerRequest: null,
-      retryStrategy: () => 60_000,
-      protocol: 2,
-    });
-    cleanups.push(async () => client.disconnect());
-    client.on('error', () => undefined);
+    const client = lastingClient(proxy.url);
     const { worker } = aWorker(async () => settled, { connection: client, concurrency: 20 });
     await eventually(() => client.status === 'reconnecting');
     await worker.quiet();
@@ -627,13 +629,7 @@ describe('response worker', () => {
 
   it('stops while Redis is away and has not answered to the end of a job', async () => {
     const proxy = await startRedisProxy(redis.url);
-    const client = new Redis(proxy.url, {
-      maxRetriesPerRequest: null,
-      retryStrategy: () => 60_000,
-      protocol: 2,
-    });
-    cleanups.push(async () => client.disconnect());
-    client.on('error', () => undefined);
+    const client = lastingClient(proxy.url);
     const { worker } = aWorker(
       async () => {
         proxy.silence();
@@ -651,13 +647,7 @@ describe('response worker', () => {
 
   it('stops while Redis is away and cannot take back what was given up', async () => {
     const proxy = await startRedisProxy(redis.url);
-    const client = new Redis(proxy.url, {
-      maxRetriesPerRequest: null,
-      retryStrategy: () => 60_000,
-      protocol: 2,
-    });
-    cleanups.push(async () => client.disconnect());
-    client.on('error', () => undefined);
+    const client = lastingClient(proxy.url);
     const ended = latch();
     const { worker } = aWorker(
       async () => {

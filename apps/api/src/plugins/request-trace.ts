@@ -12,7 +12,7 @@ declare module 'fastify' {
   }
 }
 
-/** What proxies write down of a request whose caller left before it was answered. No answer carries it. */
+/** The status that proxies write down of a request whose caller left before it was answered. No answer carries it. */
 const callerLeft = 499;
 
 /** Says of each request that it is over: answered, or left by its caller. It comes before hooks that can refuse a request. */

@@ -139,7 +139,7 @@ function slicedBody(bytes: Buffer): SlicedBody {
   return new SlicedBody({ byteLength: bytes.length, pieces: [bytes] });
 }
 
-/** What waits for the end of an answer. */
+/** The acts that wait for the end of each answer. */
 const actsOf = new WeakMap<ServerResponse, (() => void)[]>();
 
 /**

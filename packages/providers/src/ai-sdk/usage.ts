@@ -15,7 +15,7 @@ export function usageOf({ usage: given, providerMetadata }: JsonObject): Usage |
   const outputs = objectOf(usage['outputTokens']);
   const output = outputs ? outputs['total'] : usage['outputTokens'];
   if (typeof total !== 'number' || typeof output !== 'number') return undefined;
-  // What a cache took part in is input, whether or not a package counts it there.
+  // Tokens that a cache took part in are input, whether or not a package counts them there.
   const input = Math.max(countOf(total), countOf(cached + written));
   return {
     input_tokens: input,

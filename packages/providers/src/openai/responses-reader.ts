@@ -230,7 +230,7 @@ export class ResponsesReader implements EventReader {
     return isStreamed ? [] : this.#say(item, { kind, part, delta: whole, logprobs: event['logprobs'] });
   }
 
-  /** What the parts of a finished item have behind that which was streamed; nothing if they begin in another way. */
+  /** The rest that the parts of a finished item have behind that which was streamed; nothing if they begin in another way. */
   #restOfParts(item: StreamedItem, kind: PieceKind, texts: ReadonlyMap<number, string>): ProviderChunk[] {
     const said = item.said.get(kind) ?? '';
     if (![...texts.values()].join('').startsWith(said)) return [];

@@ -113,7 +113,7 @@ function indexOf(event: JsonObject): number | undefined {
   return typeof index === 'number' ? index : undefined;
 }
 
-/** What an event calls its item. llama.cpp has the id of a call as its `call_id` alone, and vLLM as an `item_id` within. */
+/** The names that an event has for its item. llama.cpp has the id of a call as its `call_id` alone, and vLLM as an `item_id` within. */
 function idsOf(event: JsonObject): string[] {
   const item = objectOf(event['item']);
   const ids = [event['item_id'], item?.['id'], item?.['item_id'], item?.['call_id']];

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
+import { scanHash } from '../scan-hash.ts';
 
 export type EntriesConnection = Pick<Redis, 'hget' | 'hscan' | 'eval' | 'time'>;
 
@@ -99,12 +100,9 @@ export class StoredEntries {
 
   async #entries(): Promise<Map<string, string>> {
     const entries = new Map<string, string>();
-    let cursor = '0';
-    do {
-      const [next, page] = await this.#connection.hscan(this.#key, cursor, 'COUNT', pageSize);
-      for (let at = 0; at + 1 < page.length; at += 2) entries.set(page[at] ?? '', page[at + 1] ?? '');
-      cursor = next;
-    } while (cursor !== '0');
+    for await (const page of scanHash(this.#connection, this.#key, pageSize)) {
+      for (const [id, text] of page) entries.set(id, text);
+    }
     entries.delete(versionField);
     return entries;
   }

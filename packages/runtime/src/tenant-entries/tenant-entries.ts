@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
+import { scanHash } from '../scan-hash.ts';
 
 export interface TenantEntriesOptions<Value> {
   connection: Pick<Redis, 'hget' | 'hscan' | 'eval'>;
@@ -42,16 +43,12 @@ export class TenantEntries<Value extends object> {
   async list<Part>(tenant: string, part: (value: Value) => Part): Promise<{ id: string; value: Part }[]> {
     const { connection, keyOf } = this.#options;
     const parts = new Map<string, Part>();
-    let cursor = '0';
-    do {
-      const [next, page] = await connection.hscan(keyOf(tenant), cursor, 'COUNT', pageSize);
-      for (let at = 0; at + 1 < page.length; at += 2) {
-        const [id = '', text = ''] = page.slice(at, at + 2);
+    for await (const page of scanHash(connection, keyOf(tenant), pageSize)) {
+      for (const [id, text] of page) {
         const entry = this.#entry(id, text);
         if (entry) parts.set(id, part(entry.value));
       }
-      cursor = next;
-    } while (cursor !== '0');
+    }
     return [...parts].map(([id, value]) => ({ id, value }));
   }
 

@@ -34,7 +34,7 @@ function checkPauses({ operators, callers, upstream, scenario }: History): strin
 }
 
 /**
- * What waited when an operator began to drain a queue is not begun any more when that is over. A worker has what it runs until that is over or it
+ * A response that waited when an operator began to drain a queue is not begun any more when that is over. A worker has what it runs until that is over or it
  * dies, also between two calls, and an api leaves the responses of another release alone.
  */
 function checkDrains({ operators, callers, upstream, scenario }: History): string[] {

@@ -134,7 +134,12 @@ export class CellWatch<Cell extends JoinedCell> {
   get isCurrent(): boolean {
     // A process that runs for a moment has looked when it began.
     if (this.#options.role === undefined) return true;
-    return this.#isWaiting || this.#monotonicNow() - this.#triedAt < currentForMs;
+    return this.#isWaiting || this.#hasTriedLately;
+  }
+
+  /** Whether its last look was over a moment ago. */
+  get #hasTriedLately(): boolean {
+    return this.#monotonicNow() - this.#triedAt < currentForMs;
   }
 
   /** Whether this process has heard a moment ago which cells there are. */
@@ -178,7 +183,7 @@ export class CellWatch<Cell extends JoinedCell> {
   /** Whether the server is another one since the last look that was answered, and this process has tried all the time: the former one said no more. */
   async #knewFormerServer(): Promise<boolean> {
     const sinceMs = this.#monotonicNow() - this.#heardAt;
-    if (this.#hasPaused || this.#monotonicNow() - this.#triedAt >= currentForMs) return false;
+    if (this.#hasPaused || !this.#hasTriedLately) return false;
     return ((await this.#options.stored.uptimeMs()) ?? Number.POSITIVE_INFINITY) < sinceMs;
   }
 
@@ -198,7 +203,7 @@ export class CellWatch<Cell extends JoinedCell> {
       this.#hearsSince ??= this.#monotonicNow();
     } catch (error) {
       this.#hearsSince = undefined;
-      if (this.#monotonicNow() - this.#triedAt >= currentForMs) this.#hasPaused = true;
+      if (!this.#hasTriedLately) this.#hasPaused = true;
       throw error;
     } finally {
       this.#isWaiting = false;

@@ -9,7 +9,7 @@ import { useUnlocked } from '../../components/use-unlocked.ts';
 import { formatCount } from '../../format/numbers.ts';
 
 interface ActOnAllProps {
-  /** What is acted on, with a span counted back from the moment of the call. */
+  /** The filter that is acted on, with a span counted back from the moment of the call. */
   filter: () => ResponseFilter;
   /** The span of time in words, such as "Last hour"; undefined when it is not limited. */
   span: string | undefined;

@@ -9,7 +9,7 @@ type Times = Pick<ResponseRow, 'status' | 'accepted_at' | 'started_at' | 'ended_
 
 /**
  * From the accept to the first attempt, or to the end of one that never had any, in milliseconds; null when that is not known.
- * What is open goes on until `now`.
+ * The time of an open response goes on until `now`.
  */
 export function waitedMs(row: Times, now: number): number | null {
   const until = row.started_at ?? endOf(row, now);
