@@ -6,6 +6,7 @@
  * - `interrupted`: this process stops
  * - `superseded`: another attempt holds the lease
  * - `out_of_touch`: the store has been silent for so long that another attempt may hold the lease
+ * - `events_lost`: the store has lost events that were written, as a failover may, and takes no others
  * - `unwritable`: events could not be written for a reason of our own
  */
 export type AbortReason =
@@ -14,6 +15,7 @@ export type AbortReason =
   | 'interrupted'
   | 'superseded'
   | 'out_of_touch'
+  | 'events_lost'
   | 'unwritable';
 
 export class AttemptAborted extends Error {

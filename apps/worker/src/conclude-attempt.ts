@@ -40,7 +40,7 @@ export type Conclusion =
   | { kind: 'give_back' }
   /** Do nothing: another attempt holds the lease. */
   | { kind: 'leave' }
-  /** Give up for now: nothing can be written, and another attempt may hold the lease. The next claim decides. */
+  /** Give up for now: nothing can be written, whether or not another attempt holds the lease. The next claim decides. */
   | { kind: 'give_up' }
   /** Fail the job: nothing can be written, by a defect of ours. The rescue looks after the response. */
   | { kind: 'report_defect' };
@@ -127,6 +127,7 @@ function concludeAbort(reason: AbortReason, isVisible: boolean): Conclusion {
     case 'superseded':
       return { kind: 'leave' };
     case 'out_of_touch':
+    case 'events_lost':
       return { kind: 'give_up' };
     case 'unwritable':
       return { kind: 'report_defect' };

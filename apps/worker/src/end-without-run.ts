@@ -1,7 +1,7 @@
 import { trackAll } from '@sluice/contract';
 import type { Outcome } from '@sluice/queue';
 import type { ClaimEnd, ClaimedRecord } from '@sluice/response-store';
-import { Attempt, type AttemptDependencies } from './attempt.ts';
+import { about, Attempt, type AttemptDependencies } from './attempt.ts';
 import { concludeClaim } from './conclude-attempt.ts';
 import { estimatedUsageOf } from './estimated-usage.ts';
 import { type EndingResponse, writeEnd, type WriteEndDependencies } from './write-end.ts';
@@ -45,6 +45,11 @@ async function writeLoggedEnd(
       because,
     };
     return await writeEnd(dependencies, ending, concludeClaim(because));
+  } catch (error) {
+    // Nobody ends it while this process seems to do so.
+    dependencies.running.releaseLater(record, { isCounted: false });
+    dependencies.telemetry.emit('attempt.dropped', about(record));
+    throw error;
   } finally {
     attempt.close();
   }

@@ -1153,6 +1153,38 @@ describe('a lost lease', () => {
   });
 });
 
+describe('a store that has lost events', () => {
+  it('has the attempt given up, and its response ended by its next claim', async () => {
+    const { log, provider, execute, running } = setUp();
+    running.start();
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(text('Half'));
+    await eventually(() => log.events.length > 0);
+    log.writerOptions?.onRefused('events_lost');
+    expect(await outcome).toMatchObject({ kind: 'later' });
+    expect(await call.ended).toBe('aborted');
+    await eventually(() => log.token === '');
+    await execute();
+    expect(log.end).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
+    await running.stop();
+  });
+
+  it('has its claim given back when it refuses the end alone', async () => {
+    const { log, provider, execute, running } = setUp();
+    running.start();
+    log.endResult = 'gap';
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(text('Whole'), finish);
+    call.end();
+    await outcome;
+    await eventually(() => log.token === '');
+    expect(log.end).toBeUndefined();
+    await running.stop();
+  });
+});
+
 describe('a store that stays silent', () => {
   it('has the attempt given up, its job kept, and its claim given back when the store answers', async () => {
     const { id, log, provider, execute, running } = setUp();
@@ -1203,6 +1235,26 @@ describe('a store that is silent for a while', () => {
     call.end();
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(log.end?.status).toBe('completed');
+  });
+});
+
+describe('a response that is only to be ended', () => {
+  it('is given back when what it wrote cannot be read', async () => {
+    const { log, provider, execute, running } = setUp();
+    running.start();
+    const first = execute();
+    (await provider.call(0)).send(text('Half'));
+    await eventually(() => log.events.length > 0);
+    log.writerOptions?.onRefused('superseded');
+    await first;
+    const readContentEvents = log.readContentEvents.bind(log);
+    log.readContentEvents = () => Promise.reject(new Error('Command timed out'));
+    await expect(execute()).rejects.toThrow('Command timed out');
+    await eventually(() => log.token === '');
+    log.readContentEvents = readContentEvents;
+    await execute();
+    expect(log.end).toMatchObject({ status: 'failed' });
+    await running.stop();
   });
 });
 

@@ -63,8 +63,8 @@ export async function writeEnd(
   const result = await writer.end(end, { uncounted, server: ending.server });
   const about = { responseId: record.id, model: record.request.model, attempt: record.attempt };
   if (result !== 'ok') {
-    // `superseded` may also mean that nobody knows, because the store was silent to the last.
-    if (result === 'superseded') running.releaseLater(record, { isCounted: true });
+    // `superseded` may also mean that nobody knows, because the store was silent to the last. After a `gap` the lease is still ours.
+    if (result === 'superseded' || result === 'gap') running.releaseLater(record, { isCounted: true });
     telemetry.emit('response.end_refused', { ...about, status: end.status, result });
     return { kind: 'settled' };
   }

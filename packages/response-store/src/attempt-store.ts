@@ -1,7 +1,7 @@
 import { type ContentEvent, outputAsInput, type ResponseEnd } from '@sluice/contract';
 import { AppendLane } from './append-lane.ts';
 import { ProcessLease } from './record/process-lease.ts';
-import { type AppendLanes, EventWriter } from './event-writer.ts';
+import { type AppendLanes, EventWriter, type EventWriterOptions } from './event-writer.ts';
 import { KeptTurns } from './reading/kept-turns.ts';
 import { readContext, type ResponseContext } from './reading/read-context.ts';
 import { readContentEvents } from './reading/read-events.ts';
@@ -57,7 +57,7 @@ export interface AttemptStoreOptions extends ResponseStoreOptions {
 }
 
 export interface WriterOptions {
-  onRefused: (reason: 'superseded' | 'cancelled' | 'failed') => void;
+  onRefused: EventWriterOptions['onRefused'];
   signal: AbortSignal;
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ResponseEnd, UnnumberedEvent, Usage } from '@sluice/contract';
 import type { AppendLane } from './append-lane.ts';
 import type { LargeValues } from './large-values.ts';
@@ -39,6 +40,16 @@ export interface AppendLanes {
   later: AppendLane;
 }
 
+/**
+ * Why writing on is pointless.
+ *
+ * - `superseded`: another attempt holds the lease, or the response has ended or is gone
+ * - `events_lost`: the store has lost what was written before, and no other attempt holds the lease
+ * - `cancelled`: somebody has asked for the end
+ * - `failed`: an append rejected for a reason of our own
+ */
+export type RefusalReason = 'superseded' | 'events_lost' | 'cancelled' | 'failed';
+
 export interface EventWriterOptions {
   /** For what others wait behind: a first append stands in no line. */
   control: RedisCommands;
@@ -62,8 +73,8 @@ export interface EventWriterOptions {
   retention: Retention;
   /** The store's clock, in milliseconds; undefined while it is not known. */
   now?: (() => number | undefined) | undefined;
-  /** Called once, as soon as writing on is pointless; `failed` when an append rejected for a reason of our own. */
-  onRefused: (reason: 'superseded' | 'cancelled' | 'failed') => void;
+  /** Called once, as soon as writing on is pointless. */
+  onRefused: (reason: RefusalReason) => void;
   /** Called when the end is written, with its bytes as JSON. */
   onEnded?: ((end: ResponseEnd, bytes: number) => void) | undefined;
   /** Ends the tries of an append that gets no answer; what was not written by then never is. */
@@ -247,7 +258,7 @@ export class EventWriter {
 
   #refuse(refusal: Exclude<FinishResult, 'ok'>): void {
     this.#refusal = refusal;
-    this.#tell('superseded');
+    this.#tell(refusal === 'gap' ? 'events_lost' : 'superseded');
   }
 
   /** Number of the first event that was not sent yet. */
@@ -260,7 +271,7 @@ export class EventWriter {
     return this.#sent === 0 && characters < bulkCharacters;
   }
 
-  #tell(reason: 'superseded' | 'cancelled' | 'failed'): void {
+  #tell(reason: RefusalReason): void {
     if (this.#hasTold) return;
     this.#hasTold = true;
     this.#options.onRefused(reason);
@@ -281,20 +292,8 @@ export class EventWriter {
         if (error instanceof TypeError) throw error;
         // Nobody answers and nobody waits any longer: to this writer that is the same as a lost lease.
         if (signal.aborted) return 'superseded';
-        await pause(retryDelayMs, signal);
+        await pause(retryDelayMs, undefined, { signal }).catch(() => undefined);
       }
     }
   }
-}
-
-function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, delayMs);
-    function done() {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    }
-    signal.addEventListener('abort', done, { once: true });
-  });
 }

@@ -154,6 +154,21 @@ describe('event writer', () => {
     expect(await written(id)).toEqual(['one']);
   });
 
+  it('stops at a log that has lost what it wrote, and says that nobody else writes', async () => {
+    const id = await running();
+    const { writer: made, refused } = writer(id);
+    made.write(delta('one'));
+    await made.flush();
+    // As after a failover to a replica that had the claim and no event.
+    await store.change(id, { seq: 2 });
+    for (const text of ['two', 'three']) {
+      made.write(delta(text));
+      await made.flush();
+    }
+    expect(refused).toEqual(['events_lost']);
+    expect(await made.end(end)).toBe('gap');
+  });
+
   it('goes on after a cancellation, which it tells once', async () => {
     const id = await running();
     const { writer: made, refused } = writer(id);

@@ -55,14 +55,14 @@ async function anEnded(writing: OutboxWriting | null = outbox): Promise<string> 
 }
 
 /** A store whose ends are told. */
-function aTellingStore(): ResponseStore {
+function aTellingStore(writing = outbox): ResponseStore {
   const { client, prefix } = server;
   return new ResponseStore({
     commands: client,
     largeValues: client,
     keyPrefix: `${prefix}:`,
     retention: { responseSeconds: 600, eventLogSeconds: 600 },
-    outbox,
+    outbox: writing,
   });
 }
 
@@ -106,6 +106,28 @@ describe('the outbox', () => {
     await aTellingStore().endIfQueued(responseId, cancelled({ output: [], usage: null }), 'requested');
     const [entry] = (await aReader().take([]))?.entries ?? [];
     expect(entry?.fact).toMatchObject({ id: responseId, status: 'cancelled', startedAt: undefined });
+  });
+
+  it('has all that is told of a large request, however it ends', async () => {
+    const request = {
+      instructions: 'x'.repeat(100_000),
+      metadata: { label: 'red' },
+      webhook_url: 'https://hooks.example/a',
+    };
+    const writing = { ...outbox, label: 'label' };
+    const queued = await store.accepted({ request });
+    await aTellingStore(writing).endIfQueued(queued, cancelled({ output: [], usage: null }));
+    const claimed = await store.accepted({ request, fields: { cancel: 'requested' } });
+    const claim = await store.take(claimed, 'a');
+    if (claim.kind !== 'end') throw new Error(`not to be ended: ${claim.kind}`);
+    const writer = store.writer(claimed, { ...claim.record, outbox: writing });
+    expect(await writer.end(cancelled({ output: [], usage: null }))).toBe('ok');
+    const facts = (await aReader().take([]))?.entries.map(({ fact }) => fact);
+    const told = { label: 'red', webhookUrl: request.webhook_url };
+    expect(facts).toMatchObject([
+      { id: queued, ...told },
+      { id: claimed, ...told },
+    ]);
   });
 
   it('has nothing of a response that was refused', async () => {
@@ -173,6 +195,33 @@ describe('the outbox', () => {
     const reader = aReader({ readers: two });
     await reader.take((await reader.take([]))?.entries.map(({ id }) => id) ?? []);
     expect(idsOf(await aReader({ reader: 'usage', readers: two }).take([]))).toEqual([responseId]);
+  });
+
+  it('keeps an end for a reader that was switched off, until that is forgotten', async () => {
+    const responseId = await anEnded();
+    await aReader({ reader: 'usage', readers: two }).take([]);
+    await aReader({ readers: two }).take([]);
+    const alone = aReader({ process: 'one' });
+    const told = (await alone.take([]))?.entries.map(({ id }) => id) ?? [];
+    await alone.take(told);
+    expect(await server.client.xlen(store.keys.outbox)).toBe(1);
+    expect(idsOf(await aReader({ reader: 'usage', readers: two }).take([]))).toEqual([responseId]);
+    // One that reads is not forgotten, whatever this process is told.
+    await aReader({ reader: 'usage', readers: two, forgetMs: 0 }).take([]);
+    await aReader({ forgetMs: 0 }).take(told);
+    expect(await server.client.xlen(store.keys.outbox)).toBe(0);
+    // When it is switched on again it is told what ends from then on.
+    const later = await anEnded();
+    expect(idsOf(await aReader({ reader: 'usage', readers: two }).take([]))).toEqual([later]);
+  });
+
+  it('keeps an end for a reader that was never there, until that is forgotten', async () => {
+    await anEnded();
+    const told = (await aReader({ readers: two }).take([]))?.entries.map(({ id }) => id) ?? [];
+    await aReader().take(told);
+    expect(await server.client.xlen(store.keys.outbox)).toBe(1);
+    await aReader({ forgetMs: 0 }).take(told);
+    expect(await server.client.xlen(store.keys.outbox)).toBe(0);
   });
 
   it('says how many ends went before they were read', async () => {

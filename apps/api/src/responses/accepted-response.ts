@@ -1,10 +1,5 @@
 import type { Response } from '@sluice/contract';
-import {
-  acceptedResponse,
-  type CallerStores,
-  dropLongMembers,
-  type ResponseRecord,
-} from '@sluice/response-store';
+import { acceptedResponse, type CallerStores, type ResponseRecord } from '@sluice/response-store';
 import { repeatUnanswered } from '@sluice/runtime';
 import { responseGone } from './whole-response.ts';
 
@@ -42,12 +37,9 @@ export class AcceptedResponse {
     return new AcceptedResponse(response, options);
   }
 
-  /** The response of a record. A large request is dropped from the record, which may be kept for long. */
+  /** The response of a short record. */
   static takenFrom(record: ResponseRecord, store: Pick<CallerStores, 'read'>): AcceptedResponse {
-    const accepted = acceptedResponse(record);
-    const { largeRequestBytes: largeBytes } = record;
-    if (largeBytes > 0) dropLongMembers(record.request);
-    return AcceptedResponse.of(accepted, { store, largeBytes });
+    return AcceptedResponse.of(acceptedResponse(record), { store, largeBytes: record.largeRequestBytes });
   }
 
   /**

@@ -12,12 +12,15 @@ import type { AcceptedResponse } from './accepted-response.ts';
 import type { Caller } from './caller.ts';
 import { responseGone, touchLost, wholeResponse } from './whole-response.ts';
 
+/** The memory for a large request that is read, parsed and printed, as a multiple of its size in the store. */
+const requestFactor = 3;
+
 /** A response on its way to a caller. */
 export interface Answer {
   response: Response;
   /** The texts that the marks in a long answer stand for. */
   texts?: LongTexts | undefined;
-  /** Frees the memory of a long one; called once its reader has it. */
+  /** Frees the memory of a long one, or of a large request in it; called once its reader has it. */
   free: () => void;
 }
 
@@ -26,19 +29,24 @@ export function shortAnswer(response: Response): Answer {
   return { response, free: () => undefined };
 }
 
-/** Makes an answer of a record, once there is room for its end if that is long. */
+/** Makes an answer of a short record, once there is room for its request if that is large, and for its end if that is long. */
 export async function answerOf(
-  store: Pick<CallerStores, 'openEnd'>,
+  store: Pick<CallerStores, 'openEnd' | 'read'>,
   record: ResponseRecord,
-  hold: Parameters<CallerStores['openEnd']>[1]['hold'],
+  hold: Caller['hold'],
 ): Promise<Answer> {
-  if (record.longEndBytes === 0) return shortAnswer(responseOf(record));
-  return withLongEnd(store, record.id, { bytes: record.longEndBytes, hold }, ({ end }) =>
-    Promise.resolve(responseOf(record, end)),
-  );
+  const { id, largeRequestBytes, longEndBytes } = record;
+  const make = (end = record.end) =>
+    withRequest({ bytes: largeRequestBytes, hold }, async () => {
+      const whole = largeRequestBytes > 0 ? await store.read(id) : record;
+      // It may have ended since, which this answer does not tell. Of one that is gone the short members are known.
+      return responseOf({ ...record, request: whole?.request ?? record.request }, end);
+    });
+  if (longEndBytes === 0) return make();
+  return withLongEnd(store, id, { bytes: longEndBytes, hold }, ({ end }) => make(end));
 }
 
-/** Makes the answer of a caller that has waited for an end, once there is room for that if it is long. */
+/** Makes the answer of a caller that has waited for an end, once there is room for that if it is long, and for a large request. */
 export async function wholeAnswer(
   store: Pick<CallerStores, 'openEnd' | 'wasAskedToEnd'>,
   found: FoundEnd,
@@ -46,10 +54,27 @@ export async function wholeAnswer(
 ): Promise<Answer> {
   const make = async ({ end }: KnownEnd) => {
     if (end.status === 'cancelled' && !(await store.wasAskedToEnd(accepted.id))) throw touchLost();
-    return wholeResponse(await accepted.whole(), end);
+    return withRequest({ bytes: accepted.largeBytes, hold }, async () =>
+      wholeResponse(await accepted.whole(), end),
+    );
   };
-  if (found.kind === 'read') return shortAnswer(await make(parseEnd(found.json)));
+  if (found.kind === 'read') return make(parseEnd(found.json));
   return withLongEnd(store, accepted.id, { bytes: found.bytes, hold }, make);
+}
+
+/** Makes an answer that repeats a request, which is large when it has so many bytes that were not read. */
+async function withRequest(
+  { bytes, hold }: { bytes: number; hold: Caller['hold'] },
+  make: () => Promise<Response>,
+): Promise<Answer> {
+  if (bytes === 0) return shortAnswer(await make());
+  const free = await hold(requestFactor * bytes);
+  try {
+    return { response: await make(), free };
+  } catch (error) {
+    free();
+    throw error;
+  }
 }
 
 /** Makes an answer of a long end. */
@@ -57,12 +82,17 @@ async function withLongEnd(
   store: Pick<CallerStores, 'openEnd'>,
   responseId: string,
   reading: Parameters<CallerStores['openEnd']>[1],
-  make: (known: KnownEnd) => Promise<Response>,
+  make: (known: KnownEnd) => Promise<Answer>,
 ): Promise<Answer> {
   const open = await store.openEnd(responseId, reading);
   if (!open) throw responseGone();
   try {
-    return { response: await make(open), texts: open.texts, free: open.close };
+    const { response, free } = await make(open);
+    const freeBoth = () => {
+      free();
+      open.close();
+    };
+    return { response, texts: open.texts, free: freeBoth };
   } catch (error) {
     open.close();
     throw error;

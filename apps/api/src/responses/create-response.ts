@@ -208,7 +208,7 @@ export class ResponseCreator {
     const { responseId } = attachment;
     // Attached first: an end that is written from here on arrives.
     const isAttached = await store.attach(responseId);
-    const record = await store.read(responseId);
+    const record = await store.readShort(responseId);
     if (record?.tenant !== caller.key.name) throw refusal({ kind: 'gone' });
     // Its first caller was refused, so it ends in a moment and leaves the key free.
     if (!isAttached) throw refusal({ kind: 'too_late' });

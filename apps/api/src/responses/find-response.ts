@@ -40,7 +40,10 @@ export class ResponseFinder {
     return record;
   }
 
-  /** A response of this tenant that has not expired, and has not ended if it was never to be kept. */
+  /**
+   * A response of this tenant that has not expired, and has not ended if it was never to be kept. Of a large request its record has
+   * the short members alone: nobody has made room for the others yet.
+   */
   async find(tenant: string, responseId: string): Promise<ResponseRecord> {
     const record = await this.findIfThere(tenant, responseId);
     if (!record) throw responseNotFound();
@@ -49,7 +52,7 @@ export class ResponseFinder {
 
   /** The same; undefined when there is none. */
   async findIfThere(tenant: string, responseId: string): Promise<ResponseRecord | undefined> {
-    const record = isResponseId(responseId) ? await this.#store.read(responseId) : undefined;
+    const record = isResponseId(responseId) ? await this.#store.readShort(responseId) : undefined;
     if (record?.tenant !== tenant) return undefined;
     return isTerminal(record.status) && !isKeptAfterEnd(record.request) ? undefined : record;
   }

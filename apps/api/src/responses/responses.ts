@@ -10,7 +10,7 @@ import {
 } from '@sluice/contract';
 import { type InputPage, type PickedPage, type ResponseRecord, responseOf } from '@sluice/response-store';
 import { ResponseAcceptor } from './accept-response.ts';
-import { type Answer, shortAnswer } from './answer.ts';
+import type { Answer } from './answer.ts';
 import { Attachments } from './attachments.ts';
 import { BackgroundWork } from './background-work.ts';
 import type { Caller } from './caller.ts';
@@ -108,7 +108,8 @@ export class Responses {
     const record = await this.#found.find(key.name, responseId);
     if (record.status !== 'queued') return this.#found.answerOf(record, hold);
     const position = await this.#positions.ofIfKnown(record.queue, responseId);
-    return shortAnswer(withPosition(responseOf(record), position, this.now(responseId)));
+    const answer = await this.#found.answerOf(record, hold);
+    return { ...answer, response: withPosition(answer.response, position, this.now(responseId)) };
   }
 
   /** Where a response stands in a queue; undefined when it does not wait there, or nobody can tell. */
@@ -178,12 +179,11 @@ export class Responses {
     const { store } = this.#dependencies;
     const found = await this.#found.find(key.name, responseId);
     if (isTerminal(found.status)) return this.#found.answerOf(found, hold);
-    const record = await this.#attached(responseId, async () => {
+    return this.#attached(responseId, async () => {
       await this.#ends.cancel(responseId, 'requested');
-      return store.read(responseId);
+      // Deleted meanwhile: what is known of it is still the answer. One that is not to be stored is there until this is over.
+      return this.#found.answerOf((await store.readShort(responseId)) ?? found, hold);
     });
-    // Deleted meanwhile, or not to be stored: what is known of it is still the answer.
-    return this.#found.answerOf(record ?? found, hold);
   }
 
   /**

@@ -18,9 +18,15 @@ const takeScript = defineScript({
   by: 'rescue',
   file: new URL('../../src/outbox/take-ends.lua', import.meta.url),
   keys: ['outbox', 'lease', 'given'],
-  args: ['reader', 'readers', 'process', 'lease_ms', 'count'],
-  numbers: ['lease_ms', 'count'],
+  args: ['reader', 'readers', 'process', 'lease_ms', 'count', 'forget_ms'],
+  numbers: ['lease_ms', 'count', 'forget_ms'],
 });
+
+/**
+ * After so many milliseconds a reader that was switched off is forgotten. Nothing goes before it has had it until then, and one that is
+ * switched on again goes on where it was.
+ */
+const forgetMs = 24 * 60 * 60_000;
 
 /** The end of a response, as those learn of it who tell of it later. Times are milliseconds of the store's clock. */
 export interface EndFact extends ToldEnd {
@@ -81,6 +87,8 @@ export interface OutboxReaderOptions {
   leaseMs: number;
   /** Most ends of a call. */
   count: number;
+  /** After how many milliseconds a reader that is not to be told any more is forgotten; by default a day. */
+  forgetMs?: number;
 }
 
 /**
@@ -102,10 +110,19 @@ export class OutboxReader {
    * after a lost reply returns the same again.
    */
   async take(told: readonly string[]): Promise<TakenEnds | undefined> {
-    const { redis, keys, reader, readers, process, leaseMs, count } = this.#options;
+    const {
+      redis,
+      keys,
+      reader,
+      readers,
+      process,
+      leaseMs,
+      count,
+      forgetMs: forgottenMs = forgetMs,
+    } = this.#options;
     const reply = await takeScript(redis, {
       keys: { outbox: keys.outbox, lease: keys.outboxLease(reader), given: keys.outboxGiven(reader) },
-      args: { reader, readers: readers.join(' '), process, lease_ms: leaseMs, count },
+      args: { reader, readers: readers.join(' '), process, lease_ms: leaseMs, count, forget_ms: forgottenMs },
       moreKeys: readers.map((each) => keys.outboxGiven(each)),
       moreArgs: told,
     });

@@ -6,6 +6,7 @@
 --       process    that reads
 --       lease_ms   how long it is the only one
 --       count      most ends that are returned
+--       forget_ms  how long ago a reader that is not to be told any more must have read for the last time to be forgotten
 --       then the ids of the entries that it was given before and has told
 --
 -- Returns { 0 } while another process reads; else { 1, how many ends were lost before it had them, the entries as XREADGROUP returns
@@ -38,11 +39,26 @@ if redis.call('EXISTS', outbox) == 0 then return { 1, 0, {} } end
 -- The outbox is new, a reader is, or the store was emptied. Those that have not come yet count, too: nothing may go before they have it.
 local has_group = {}
 for _, group in ipairs(groups()) do has_group[group['name']] = true end
+local is_reader = {}
+for name in string.gmatch(readers, '%S+') do is_reader[name] = true end
+
+-- Whether a reader was switched off for good: a process that still has it reads for it all the time.
+local function is_forgotten(name)
+  if is_reader[name] then return false end
+  for _, pairs in ipairs(redis.call('XINFO', 'CONSUMERS', outbox, name)) do
+    if named(pairs)['idle'] < forget_ms then return false end
+  end
+  return true
+end
+for name in pairs(has_group) do
+  if is_forgotten(name) then redis.call('XGROUP', 'DESTROY', outbox, name) end
+end
 local at = 0
 for name in string.gmatch(readers, '%S+') do
   at = at + 1
   if not has_group[name] then
     redis.call('XGROUP', 'CREATE', outbox, name, '0')
+    redis.call('XGROUP', 'CREATECONSUMER', outbox, name, 'reader')
     local added, length = counts()
     redis.call('HSET', KEYS[more_keys + at - 1], 'of', added - length, 'count', 0)
   end

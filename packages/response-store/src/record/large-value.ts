@@ -1,4 +1,5 @@
 import type { InputItem } from '@sluice/contract';
+import type { ToldRequest } from '../outbox/told-end.ts';
 import type { FieldName, RecordFields } from './fields.ts';
 import type { StoredRequest } from './record.ts';
 import { keysOf, type LargeAccess } from './store-access.ts';
@@ -18,6 +19,11 @@ export function shortMembers(request: StoredRequest): StoredRequest {
     ...(background !== undefined && { background }),
     ...(previous_response_id !== undefined && { previous_response_id }),
   };
+}
+
+/** Those that the outbox tells of, which a record holds as well: an end without a run reads nothing else of a request. */
+export function toldMembers({ metadata, webhook_url }: StoredRequest): Omit<ToldRequest, 'model'> {
+  return { ...(metadata && { metadata }), ...(webhook_url !== undefined && { webhook_url }) };
 }
 
 /**

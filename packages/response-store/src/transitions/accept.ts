@@ -12,7 +12,7 @@ import { largeFrom } from '../large-values.ts';
 import type { PreparedRequest } from '../prepared-request.ts';
 import { cellOf } from '../record/cells.ts';
 import { fieldsBy } from '../record/fields.ts';
-import { bytesOf, shortMembers, textOf } from '../record/large-value.ts';
+import { bytesOf, shortMembers, textOf, toldMembers } from '../record/large-value.ts';
 import { keysOf, type LargeAccess } from '../record/store-access.ts';
 import { callDigests, mostCalls, mostCallsLength, printCalls } from '../record/tool-calls.ts';
 import { defineScript, textReply } from '../script/define-script.ts';
@@ -164,7 +164,9 @@ function split({ request, requestJson, input }: PreparedRequest) {
   const isRequestLarge = requestBytes > largeFrom;
   const isInputLarge = inputBytes > largeFrom;
   return {
-    request: isRequestLarge ? JSON.stringify(shortMembers(request)) : requestJson,
+    request: isRequestLarge
+      ? JSON.stringify({ ...shortMembers(request), ...toldMembers(request) })
+      : requestJson,
     input: isInputLarge ? '' : textOf(input),
     ahead:
       isRequestLarge || isInputLarge

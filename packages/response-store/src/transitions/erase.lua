@@ -16,19 +16,18 @@ if reader ~= '' then
     return 0
   end
 end
+-- Before what is counted: a store without memory takes no other writes until it has some again.
+local held_by_key = with_key == '1' and f.idempotency and redis.call('HMGET', f.idempotency, 'id', 'held')
+redis.call('UNLINK', record, log, large, long_end)
+for name in string.gmatch(f.long_events or '', '%S+') do redis.call('UNLINK', log .. ':' .. name) end
+redis.call('ZREM', open, id)
+redis.call('ZREM', stored, id)
 local is_ended_here = f.status and is_open(f.status)
 -- It may have taken some tokens, which nobody will count: what was reserved for it stays.
 if is_ended_here then finish(load, id, f, nil) end
 if f.held then replace_held(load, f.tenant, now_ms(), parts_of(f.held), {}) end
-if with_key == '1' and f.idempotency then
-  local key = redis.call('HMGET', f.idempotency, 'id', 'held')
-  if key[1] == id then
-    redis.call('DEL', f.idempotency)
-    replace_held(load, f.tenant, now_ms(), parts_of(key[2]), {})
-  end
+if held_by_key and held_by_key[1] == id then
+  redis.call('DEL', f.idempotency)
+  replace_held(load, f.tenant, now_ms(), parts_of(held_by_key[2]), {})
 end
-redis.call('ZREM', open, id)
-redis.call('ZREM', stored, id)
-redis.call('UNLINK', record, log, large, long_end)
-for name in string.gmatch(f.long_events or '', '%S+') do redis.call('UNLINK', log .. ':' .. name) end
 return is_ended_here and f.turn and let_in(1, record, id, load, f.tenant) or 1
