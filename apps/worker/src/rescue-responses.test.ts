@@ -26,6 +26,7 @@ function setUp({ findings, pending = [], unknown = [], deferred = [], mistimed =
   const enqueued: string[] = [];
   const removed: string[] = [];
   const endedRunning: string[] = [];
+  const looks: string[] = [];
   const pages: number[] = [];
   const due: Finding[] = [];
   const recounts: boolean[] = [];
@@ -58,10 +59,12 @@ function setUp({ findings, pending = [], unknown = [], deferred = [], mistimed =
       return Promise.resolve();
     },
     queue: {
-      isPending: (_queue, responseId) =>
-        unknown.includes(responseId)
+      isPending: (_queue, responseId) => {
+        looks.push(responseId);
+        return unknown.includes(responseId)
           ? Promise.reject(new RangeError('There is no such queue'))
-          : Promise.resolve(pending.includes(responseId)),
+          : Promise.resolve(pending.includes(responseId));
+      },
       enqueueAgain: (queue, responseId, priority) => {
         expect(priority).toBe(7);
         enqueued.push(`${queue}/${responseId}`);
@@ -106,6 +109,7 @@ function setUp({ findings, pending = [], unknown = [], deferred = [], mistimed =
     removed,
     pages,
     endedRunning,
+    looks,
     due,
     recounts,
     canRecount,
@@ -171,10 +175,19 @@ describe('a response whose job was lost', () => {
     expect(enqueued).toEqual(['m/r1']);
   });
 
-  it('is left alone while a worker that lives runs it, without a look at the queue', async () => {
-    const { rescue, ended, enqueued } = setUp({ findings: [finding('held', { id: 'strange' })] });
-    for (let round = 0; round < 3; round += 1) expect(await rescue.round()).toBe(0);
-    expect([ended, enqueued]).toEqual([[], []]);
+  it('gets another one while the worker lives that has it, once it was seen twice: that worker may have left it', async () => {
+    const { rescue, ended, enqueued } = setUp({ findings: [finding('held')] });
+    expect(await rescue.round()).toBe(0);
+    expect(await rescue.round()).toBe(1);
+    expect(enqueued).toEqual(['m/r1']);
+    expect(ended).toEqual([]);
+  });
+
+  it('is looked for in few passes while a worker lives that has its response', async () => {
+    const { rescue, enqueued, looks } = setUp({ findings: [finding('held')], pending: ['r1'] });
+    for (let round = 0; round < 8; round += 1) expect(await rescue.round()).toBe(0);
+    expect(looks).toEqual(['r1', 'r1']);
+    expect(enqueued).toEqual([]);
   });
 
   it.each(['queued', 'in_progress'] as const)('only by appearance, while %s, keeps its job', async (kind) => {

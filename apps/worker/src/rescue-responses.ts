@@ -10,6 +10,9 @@ const pageSize = 500;
 /** Pages of one round. A round every few seconds keeps the cost bounded whatever waits. */
 const pagesPerRound = 10;
 
+/** Responses that run are the most, so their jobs are looked for in one pass of so many. */
+const passesPerLookAtHeld = 4;
+
 /** The job of an accepted response is normally added within milliseconds. After this long its api is gone. */
 const unqueuedGraceMs = 15_000;
 
@@ -66,11 +69,13 @@ type Moved = 'gone' | 'ended' | 'added' | 'left';
  * - in the background and its job was never added: nobody was told that it was accepted, so it is abandoned
  * - queued, and its caller left or its time ran out: it ends without a run
  * - queued or in progress, and its job is gone or finished: the job is added again, and the claim decides
+ * - in progress in a worker that lives, and its job is gone: that worker may have left it, because a failover lost its last claim. The job
+ *   is added again, and brings the response to that worker, which alone may claim it
  * - queued or in progress, and its job waits for a time that a wrong clock has set or does not see: it goes into its queue
  * - in progress, and cancelled or out of time, while nobody ends it: it is claimed and ended here
  * - let into its queue, or accepted to wait outside of it, and its job was moved by nobody: it is let in, or put in line
  *
- * A queued one without a job must have been found so in two passes. After an outage its api may be about to take
+ * A queued one without a job must have been found so in two passes, and so must one that runs. After an outage its api may be about to take
  * back what it has refused already, and that must not run. So must a cancelled one: its worker needs a moment to end it.
  */
 export class Rescue {
@@ -80,6 +85,7 @@ export class Rescue {
   #suspects = new Set<string>();
   #seen = new Set<string>();
   readonly #mistimed = new MistimedJobs();
+  #passes = 0;
   /** Whether a record has vanished without its counts. */
   #mustRecount = false;
   #isStopping = false;
@@ -153,6 +159,7 @@ export class Rescue {
   async #endPass(): Promise<void> {
     if (this.#mustRecount && (await this.#dependencies.recount())) this.#mustRecount = false;
     this.#offset = 0;
+    this.#passes += 1;
     this.#suspects = this.#seen;
     this.#seen = new Set();
     this.#mistimed.endPass();
@@ -168,9 +175,10 @@ export class Rescue {
     switch (finding.kind) {
       case 'gone':
         return 'gone';
-      case 'held':
       case 'unknown_version':
         return 'left';
+      case 'held':
+        return this.#looksForJobOf(finding) ? this.#addIfLost(finding) : 'left';
       case 'vanished':
         this.#dependencies.logger.warn({ responseId: finding.responseId }, 'record vanished without an end');
         this.#mustRecount = true;
@@ -187,8 +195,7 @@ export class Rescue {
           : this.#end(finding, failure('server_error'));
       case 'queued':
         if (await this.#hasWaitedTooLong(finding)) return this.#letIn(finding);
-        if ((await this.#isPending(finding)) || !this.#wasSuspect(finding)) return 'left';
-        return this.#addAgain(finding);
+        return this.#addIfLost(finding);
       case 'left_out':
         return this.#putInLine(finding);
       case 'overdue':
@@ -199,6 +206,16 @@ export class Rescue {
         if (await this.#hasWaitedTooLong(finding)) return this.#letIn(finding);
         return (await this.#isPending(finding)) ? 'left' : this.#addAgain(finding);
     }
+  }
+
+  #looksForJobOf({ responseId }: Finding): boolean {
+    return this.#passes % passesPerLookAtHeld === 0 || this.#suspects.has(responseId);
+  }
+
+  /** Acts in the second pass only. */
+  async #addIfLost(finding: Finding): Promise<Moved> {
+    if ((await this.#isPending(finding)) || !this.#wasSuspect(finding)) return 'left';
+    return this.#addAgain(finding);
   }
 
   async #addAgain(finding: Finding): Promise<Moved> {

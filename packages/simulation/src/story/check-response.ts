@@ -31,7 +31,8 @@ export function checkResponse(
   const most = maxAttempts + mostLosses + losses * maxAttempts;
   return [
     ...checkText(plan, response),
-    ...(losses > 0 ? [] : [...checkLastCall(history, plan, response), ...checkTimeout(history, response)]),
+    ...(losses > 0 ? [] : checkLastCall(history, plan, response)),
+    ...checkTimeout(history, response),
     ...(counted > most ? [`${counted} calls of the upstream, at most ${most}`] : []),
   ];
 }
@@ -46,7 +47,7 @@ function checkLastCall({ upstream }: History, { name }: CallerPlan, { id, output
     : [];
 }
 
-/** Nothing fails because it has waited too long where nothing takes long. */
+/** Nothing fails because it has waited too long where nothing takes long, also when the store has lost what was known of it. */
 function checkTimeout(history: History, { id, error }: ReadResponse): string[] {
   if (error?.code !== 'timeout' || takesLong(history)) return [];
   const calls = history.upstream.calls.filter(({ responseId }) => responseId === id);
