@@ -22,7 +22,9 @@ export async function sendAnswer(
   reply.type(jsonType);
   const { texts, free } = answer;
   const body = await printed(print, answer);
+  answer.freeRequest?.();
   if (texts) return sendLong(reply, body, { texts, free, caller });
+  free();
   if (caller) await holdAnswer(reply, body, caller);
   return reply.send(body);
 }
