@@ -47,6 +47,8 @@ export interface RouteHistory {
   readonly routes: readonly ModelRoute[];
   readonly tried: TriedRoutes;
   readonly limits: OwnLimits;
+  /** The tokens of its claims here. After a failover that has lost the last one, the one before it may stand. */
+  readonly claims: readonly string[];
 }
 
 /** How far an attempt has come with its calls. */
@@ -140,6 +142,11 @@ export class Attempt {
   /** Whether the caller may have seen output of this attempt, so that no other may follow it. */
   get isVisible(): boolean {
     return this.#isVisible;
+  }
+
+  /** See `RouteHistory`. */
+  get claims(): readonly string[] {
+    return this.#history?.claims ?? [this.record.token];
   }
 
   get mayRetry(): boolean {

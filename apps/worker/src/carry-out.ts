@@ -65,6 +65,7 @@ export async function carryOut(
       return done({ kind: 'given_back' });
     case 'leave':
       telemetry.emit('attempt.superseded', about(record));
+      running.releaseAllLater(record.id, attempt.claims);
       return done({ kind: 'settled' });
     case 'give_up':
       telemetry.emit('attempt.given_up', about(record));
@@ -103,6 +104,7 @@ function endAttempt(
         stopSequence: assembler.stopSequence,
         hasSaidError: false,
         because,
+        claims: attempt.claims,
       },
       plan,
     );

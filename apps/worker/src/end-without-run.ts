@@ -43,6 +43,7 @@ async function writeLoggedEnd(
       // An attempt that died between its `error` event and the end has said it.
       hasSaidError: logged.some(({ type }) => type === 'error'),
       because,
+      claims: attempt.claims,
     };
     return await writeEnd(dependencies, ending, concludeClaim(because));
   } catch (error) {

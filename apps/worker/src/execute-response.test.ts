@@ -1185,6 +1185,29 @@ describe('a store that has lost events', () => {
   });
 });
 
+describe('a store that has lost the last claim of a response', () => {
+  it.each(['an append', 'the end'])('has the one before it given back, as %s reports', async (what) => {
+    const { log, provider, execute, running } = setUp();
+    running.start();
+    const outcome = execute();
+    (await provider.call(0)).fail(
+      new ProviderError('upstream_error', 'down', { disposition: 'retry', retryAfterMs: 0 }),
+    );
+    const before = log.token;
+    const call = await provider.call(1);
+    expect(log.token).not.toBe(before);
+    log.token = before;
+    if (what === 'the end') {
+      call.send(finish);
+      call.end();
+    } else log.writerOptions?.onRefused('superseded');
+    expect(await outcome).toEqual({ kind: 'settled' });
+    await eventually(() => log.token === '');
+    expect(log.end).toBeUndefined();
+    await running.stop();
+  });
+});
+
 describe('a store that stays silent', () => {
   it('has the attempt given up, its job kept, and its claim given back when the store answers', async () => {
     const { id, log, provider, execute, running } = setUp();

@@ -44,7 +44,7 @@ type Step = NextStep | { kind: 'call'; attempt: Attempt };
 /** A response in the hands of this process. */
 interface Execution {
   readonly responseId: string;
-  readonly history: Omit<RouteHistory, 'routes'>;
+  readonly history: Omit<RouteHistory, 'routes' | 'claims'> & { claims: string[] };
   /** The routes of its model; undefined before the first attempt. */
   use: ModelUse | undefined;
   /** The lease of the latest claim, under which room for the input is held. */
@@ -66,7 +66,7 @@ export async function executeResponse(
 ): Promise<Outcome> {
   dependencies.postponed.delete(responseId);
   dependencies.waitsForRoom.delete(responseId);
-  const history = { tried: new Map(), limits: new OwnLimits() };
+  const history = { tried: new Map(), limits: new OwnLimits(), claims: [] };
   const execution: Execution = { responseId, history, use: undefined, token: '', attempt: undefined };
   try {
     let step: Step = { kind: 'claim' };
@@ -189,6 +189,7 @@ async function beginAttempt(
     },
   };
   history.limits.take(record.limited, now(), (at) => storeNow() - at);
+  execution.history.claims.push(record.token);
   const attempt = new Attempt(dependencies, record, history);
   execution.attempt = attempt;
   const { tenant, serviceTier: tier, acceptedAt, request } = record;

@@ -11,7 +11,7 @@ const pageSize = 500;
 const pagesPerRound = 10;
 
 /** Responses that run are the most, so their jobs are looked for in one pass of so many. */
-const passesPerLookAtHeld = 4;
+const passesPerLookAtHeld = 2;
 
 /** The job of an accepted response is normally added within milliseconds. After this long its api is gone. */
 const unqueuedGraceMs = 15_000;

@@ -97,6 +97,11 @@ export class RunningAttempts {
     if (this.#releases.size < mostReleases) this.#releases.set(id, ofResponse);
   }
 
+  /** Releases whichever claim of a response still stands, once the store answers. Their runs count. */
+  releaseAllLater(responseId: string, tokens: readonly string[]): void {
+    for (const token of tokens) this.releaseLater({ id: responseId, token }, { isCounted: true });
+  }
+
   /** Releases the pending claims of a response, before it is claimed here again. Rejects while the store does not answer. */
   async settleReleases(responseId: string): Promise<void> {
     const ofResponse = this.#releases.get(responseId);

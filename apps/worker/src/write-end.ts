@@ -36,10 +36,12 @@ export interface EndingResponse {
   hasSaidError: boolean;
   /** Why it ends without a run; undefined after one. */
   because: string | undefined;
+  /** The tokens of its claims; see `RouteHistory`. */
+  claims: readonly string[];
 }
 
 export interface WriteEndDependencies {
-  running: Pick<RunningAttempts, 'releaseLater'>;
+  running: Pick<RunningAttempts, 'releaseAllLater'>;
   telemetry: Telemetry;
   /** The store's clock, in milliseconds since the epoch. */
   storeNow: () => number;
@@ -64,7 +66,7 @@ export async function writeEnd(
   const about = { responseId: record.id, model: record.request.model, attempt: record.attempt };
   if (result !== 'ok') {
     // `superseded` may also mean that nobody knows, because the store was silent to the last. After a `gap` the lease is still ours.
-    if (result === 'superseded' || result === 'gap') running.releaseLater(record, { isCounted: true });
+    if (result === 'superseded' || result === 'gap') running.releaseAllLater(record.id, ending.claims);
     telemetry.emit('response.end_refused', { ...about, status: end.status, result });
     return { kind: 'settled' };
   }
