@@ -65,6 +65,7 @@ export class AttemptRunner {
   readonly #ofUnknownModels = new LeftToOthers({ now: () => performance.now(), random: Math.random });
   readonly #options: AttemptRunnerOptions;
   readonly #inputBudget: InputBudget;
+  readonly #waitsForRoom = new WaitsForRoom({ now: () => performance.now() });
   readonly #dependencies: ExecuteDependencies;
 
   constructor(options: AttemptRunnerOptions) {
@@ -130,7 +131,7 @@ export class AttemptRunner {
       telemetry,
       turns: new TurnBudget(),
       inputBudget: this.#inputBudget,
-      waitsForRoom: new WaitsForRoom({ now: () => performance.now() }),
+      waitsForRoom: this.#waitsForRoom,
       outputBudget: new OutputBudget(budgetOfHeap(heapBytes, options.memoryShare)),
       largeWrites: new LargeWrites(),
       isolate,
@@ -169,7 +170,7 @@ export class AttemptRunner {
 
   /** Takes room for an input that a claim is about to read. False when there is none. */
   roomForInput(wanted: WantedInput): boolean {
-    return this.#inputBudget.take(wanted);
+    return this.#inputBudget.take(wanted, this.#waitsForRoom.inOrder());
   }
 
   /** Runs a response until it has its end, or until it must be given back. */
@@ -193,6 +194,7 @@ export class AttemptRunner {
    */
   endAskedFor(responseId: string): void {
     this.running.abort(responseId, 'cancelled');
+    this.#waitsForRoom.delete(responseId);
     if (!this.#postponed.delete(responseId)) return;
     this.#endPostponed(responseId).catch((error: unknown) =>
       this.#options.logger.warn({ responseId, err: error }, 'postponed response not ended'),

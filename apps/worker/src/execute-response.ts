@@ -65,7 +65,6 @@ export async function executeResponse(
   responseId: string,
 ): Promise<Outcome> {
   dependencies.postponed.delete(responseId);
-  dependencies.waitsForRoom.delete(responseId);
   const history = { tried: new Map(), limits: new OwnLimits() };
   const execution: Execution = { responseId, history, use: undefined, token: '', attempt: undefined };
   try {
@@ -108,6 +107,7 @@ async function claim(dependencies: ExecuteDependencies, execution: Execution): P
   dependencies.inputBudget.giveBack(execution.token);
   execution.token = randomUUID();
   const claimed = await claimResponse(dependencies, responseId, execution.token);
+  if (claimed.kind !== 'no_room') dependencies.waitsForRoom.delete(responseId);
   switch (claimed.kind) {
     case 'nothing':
       return done({ kind: 'settled' });
@@ -132,7 +132,7 @@ async function claim(dependencies: ExecuteDependencies, execution: Execution): P
 /** Gives a response back until there may be room for its input. */
 function postponeForRoom(dependencies: ExecuteDependencies, held: PostponedClaim): Promise<Outcome> {
   const { waitsForRoom, random } = dependencies;
-  const afterMs = withJitter(waitsForRoom.pauseMs(held.tenant), random);
+  const afterMs = withJitter(waitsForRoom.pauseMs(held), random);
   waitsForRoom.add(held, afterMs);
   return postpone(dependencies, held, { because: 'memory', afterMs });
 }

@@ -154,6 +154,7 @@ export class MemoryLog implements ResponseLog {
             tenant: this.#record.tenant,
             attempt: this.attempt,
             model: 'simulator',
+            bytes: 1_000_000,
           },
         };
       case 'run':
