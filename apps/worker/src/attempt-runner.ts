@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
 import type { Provider } from '@sluice/providers';
 import { type Outcome, queueName } from '@sluice/queue';
-import type { AttemptStores, ClaimedRecord, ClaimEnd } from '@sluice/response-store';
+import type { AttemptStores, ClaimedRecord, ClaimEnd, PostponedClaim } from '@sluice/response-store';
 import { type Logger, type RedisClock, throttledWarning, untilRedisTakes } from '@sluice/runtime';
 import { ContentSealer, SealingKeys } from '@sluice/response-store/sealed-content';
 import {
@@ -184,8 +184,13 @@ export class AttemptRunner {
   }
 
   /** Gives a claimed response back that was not run. */
-  giveBack(record: Pick<ClaimedRecord, 'id' | 'token'>): Promise<void> {
-    return giveBack({ log: this.store, running: this.running }, record, { isCounted: false });
+  giveBack({
+    id,
+    token,
+    isUnbegun = false,
+  }: Pick<ClaimedRecord, 'id' | 'token'> & Partial<Pick<PostponedClaim, 'isUnbegun'>>): Promise<void> {
+    const options = { isCounted: false, isUnbegun };
+    return giveBack({ log: this.store, running: this.running }, { id, token }, options);
   }
 
   /**

@@ -619,7 +619,8 @@ describe('a worker without room for an input', () => {
     const { id, log, provider, execute, observed, dependencies } = setUp({ maxAttempts: 1 });
     log.nextClaim = 'no_room';
     expect(await execute()).toMatchObject({ kind: 'later', afterMs: expect.any(Number) });
-    expect(log).toMatchObject({ attempt: 0, releases: 1, isReachable: true, end: undefined });
+    const released = { attempt: 0, releases: 1, isReachable: true, isUnbegun: true };
+    expect(log).toMatchObject({ ...released, end: undefined });
     expect(observed).toContain('postponed memory');
     expect(dependencies.postponed.size).toBe(1);
     expect([...dependencies.waitsForRoom.inOrder()]).toMatchObject([{ id, bytes: 1_000_000 }]);

@@ -144,19 +144,19 @@ function postponeForRoom(dependencies: ExecuteDependencies, held: PostponedClaim
 function postponeForModel(dependencies: ExecuteDependencies, record: ClaimedRecord): Promise<Outcome> {
   const { id, token, request, attempt } = record;
   const afterMs = dependencies.ofUnknownModels.pauseMs(id);
-  const held = { id, token, model: request.model, attempt };
+  const held = { id, token, model: request.model, attempt, isUnbegun: false };
   return postpone(dependencies, held, { because: 'model', afterMs });
 }
 
 async function postpone(
   dependencies: ExecuteDependencies,
-  { id, token, model, attempt }: Pick<PostponedClaim, 'id' | 'token' | 'model' | 'attempt'>,
+  { id, token, model, attempt, isUnbegun }: Omit<PostponedClaim, 'tenant' | 'bytes'>,
   { because, afterMs }: { because: 'memory' | 'model'; afterMs: number },
 ): Promise<Outcome> {
   const { postponed, telemetry } = dependencies;
   // Before it is given back: a cancellation meanwhile finds it.
   postponed.add(id, afterMs);
-  await giveBack(dependencies, { id, token }, { isCounted: false, staysReachable: true });
+  await giveBack(dependencies, { id, token }, { isCounted: false, staysReachable: true, isUnbegun });
   telemetry.emit('attempt.postponed', { responseId: id, model, attempt, because, afterMs });
   return { kind: 'later', afterMs };
 }
