@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
 import type { Provider } from '@sluice/providers';
 import { type Outcome, queueName } from '@sluice/queue';
-import type { AttemptStores, ClaimedRecord, ClaimEnd } from '@sluice/response-store';
+import type { AttemptStores, ClaimedRecord, ClaimEnd, PostponedClaim } from '@sluice/response-store';
 import { type Logger, type RedisClock, throttledWarning, untilRedisTakes } from '@sluice/runtime';
 import { ContentSealer, SealingKeys } from '@sluice/response-store/sealed-content';
 import {
@@ -65,6 +65,7 @@ export class AttemptRunner {
   readonly #ofUnknownModels = new LeftToOthers({ now: () => performance.now(), random: Math.random });
   readonly #options: AttemptRunnerOptions;
   readonly #inputBudget: InputBudget;
+  readonly #waitsForRoom = new WaitsForRoom({ now: () => performance.now() });
   readonly #dependencies: ExecuteDependencies;
 
   constructor(options: AttemptRunnerOptions) {
@@ -130,7 +131,7 @@ export class AttemptRunner {
       telemetry,
       turns: new TurnBudget(),
       inputBudget: this.#inputBudget,
-      waitsForRoom: new WaitsForRoom({ now: () => performance.now() }),
+      waitsForRoom: this.#waitsForRoom,
       outputBudget: new OutputBudget(budgetOfHeap(heapBytes, options.memoryShare)),
       largeWrites: new LargeWrites(),
       isolate,
@@ -169,7 +170,7 @@ export class AttemptRunner {
 
   /** Takes room for an input that a claim is about to read. False when there is none. */
   roomForInput(wanted: WantedInput): boolean {
-    return this.#inputBudget.take(wanted);
+    return this.#inputBudget.take(wanted, this.#waitsForRoom.inOrder());
   }
 
   /** Runs a response until it has its end, or until it must be given back. */
@@ -183,8 +184,13 @@ export class AttemptRunner {
   }
 
   /** Gives a claimed response back that was not run. */
-  giveBack(record: Pick<ClaimedRecord, 'id' | 'token'>): Promise<void> {
-    return giveBack({ log: this.store, running: this.running }, record, { isCounted: false });
+  giveBack({
+    id,
+    token,
+    isUnbegun = false,
+  }: Pick<ClaimedRecord, 'id' | 'token'> & Partial<Pick<PostponedClaim, 'isUnbegun'>>): Promise<void> {
+    const options = { isCounted: false, isUnbegun };
+    return giveBack({ log: this.store, running: this.running }, { id, token }, options);
   }
 
   /**
@@ -193,6 +199,7 @@ export class AttemptRunner {
    */
   endAskedFor(responseId: string): void {
     this.running.abort(responseId, 'cancelled');
+    this.#waitsForRoom.delete(responseId);
     if (!this.#postponed.delete(responseId)) return;
     this.#endPostponed(responseId).catch((error: unknown) =>
       this.#options.logger.warn({ responseId, err: error }, 'postponed response not ended'),

@@ -619,19 +619,34 @@ describe('a worker without room for an input', () => {
     const { id, log, provider, execute, observed, dependencies } = setUp({ maxAttempts: 1 });
     log.nextClaim = 'no_room';
     expect(await execute()).toMatchObject({ kind: 'later', afterMs: expect.any(Number) });
-    expect(log).toMatchObject({ attempt: 0, releases: 1, isReachable: true, end: undefined });
+    const released = { attempt: 0, releases: 1, isReachable: true, isUnbegun: true };
+    expect(log).toMatchObject({ ...released, end: undefined });
     expect(observed).toContain('postponed memory');
     expect(dependencies.postponed.size).toBe(1);
+    expect([...dependencies.waitsForRoom.inOrder()]).toMatchObject([{ id, bytes: 1_000_000 }]);
     const outcome = execute();
     const call = await provider.call(0);
+    expect([...dependencies.waitsForRoom.inOrder()]).toEqual([]);
     call.send(text('Hello'), finish);
     call.end();
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(dependencies.postponed.delete(id)).toBe(false);
   });
 
+  it.each(['held', 'terminal', 'cancelled'] as const)(
+    'has room kept for none that comes back %s',
+    async (claim) => {
+      const { log, execute, dependencies } = setUp();
+      log.nextClaim = 'no_room';
+      await execute();
+      log.nextClaim = claim;
+      await execute();
+      expect([...dependencies.waitsForRoom.inOrder()]).toEqual([]);
+    },
+  );
+
   it('comes back later the more responses wait for room, and not the more wait for their upstreams', async () => {
-    const { log, execute, dependencies } = setUp();
+    const { id, log, execute, dependencies } = setUp();
     const delay = async () => {
       log.nextClaim = 'no_room';
       const outcome = await execute();
@@ -640,17 +655,19 @@ describe('a worker without room for an input', () => {
     const alone = await delay();
     for (let at = 0; at < 10_000; at += 1) dependencies.postponed.add(`parked ${at}`, 60_000);
     expect(await delay()).toBe(alone);
+    // It is in front of those that come now.
+    dependencies.waitsForRoom.delete(id);
     for (let at = 0; at < 10_000; at += 1)
-      dependencies.waitsForRoom.add({ id: `large ${at}`, tenant: 'team' }, 1_000);
+      dependencies.waitsForRoom.add({ id: `large ${at}`, tenant: 'team', bytes: 1_000_000 }, 1_000);
     expect(await delay()).toBeGreaterThanOrEqual(30_000);
   });
 
   it('has the room of an attempt again when that is over', async () => {
-    const { provider, execute, dependencies, log } = setUp();
+    const { id, provider, execute, dependencies, log } = setUp();
     const outcome = execute();
     const call = await provider.call(0);
     const { inputBudget } = dependencies;
-    const wanted = { token: log.token, tenant: 'hostile', bytes: 900_000 };
+    const wanted = { id, token: log.token, tenant: 'hostile', bytes: 900_000 };
     expect(inputBudget.take(wanted)).toBe(true);
     expect(inputBudget.held()).toBeGreaterThan(0);
     call.send(finish);

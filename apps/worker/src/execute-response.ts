@@ -65,7 +65,6 @@ export async function executeResponse(
   responseId: string,
 ): Promise<Outcome> {
   dependencies.postponed.delete(responseId);
-  dependencies.waitsForRoom.delete(responseId);
   const history = { tried: new Map(), limits: new OwnLimits(), claims: [] };
   const execution: Execution = { responseId, history, use: undefined, token: '', attempt: undefined };
   try {
@@ -108,6 +107,7 @@ async function claim(dependencies: ExecuteDependencies, execution: Execution): P
   dependencies.inputBudget.giveBack(execution.token);
   execution.token = randomUUID();
   const claimed = await claimResponse(dependencies, responseId, execution.token);
+  if (claimed.kind !== 'no_room') dependencies.waitsForRoom.delete(responseId);
   switch (claimed.kind) {
     case 'nothing':
       return done({ kind: 'settled' });
@@ -132,7 +132,7 @@ async function claim(dependencies: ExecuteDependencies, execution: Execution): P
 /** Gives a response back until there may be room for its input. */
 function postponeForRoom(dependencies: ExecuteDependencies, held: PostponedClaim): Promise<Outcome> {
   const { waitsForRoom, random } = dependencies;
-  const afterMs = withJitter(waitsForRoom.pauseMs(held.tenant), random);
+  const afterMs = withJitter(waitsForRoom.pauseMs(held), random);
   waitsForRoom.add(held, afterMs);
   return postpone(dependencies, held, { because: 'memory', afterMs });
 }
@@ -144,19 +144,19 @@ function postponeForRoom(dependencies: ExecuteDependencies, held: PostponedClaim
 function postponeForModel(dependencies: ExecuteDependencies, record: ClaimedRecord): Promise<Outcome> {
   const { id, token, request, attempt } = record;
   const afterMs = dependencies.ofUnknownModels.pauseMs(id);
-  const held = { id, token, model: request.model, attempt };
+  const held = { id, token, model: request.model, attempt, isUnbegun: false };
   return postpone(dependencies, held, { because: 'model', afterMs });
 }
 
 async function postpone(
   dependencies: ExecuteDependencies,
-  { id, token, model, attempt }: Pick<PostponedClaim, 'id' | 'token' | 'model' | 'attempt'>,
+  { id, token, model, attempt, isUnbegun }: Omit<PostponedClaim, 'tenant' | 'bytes'>,
   { because, afterMs }: { because: 'memory' | 'model'; afterMs: number },
 ): Promise<Outcome> {
   const { postponed, telemetry } = dependencies;
   // Before it is given back: a cancellation meanwhile finds it.
   postponed.add(id, afterMs);
-  await giveBack(dependencies, { id, token }, { isCounted: false, staysReachable: true });
+  await giveBack(dependencies, { id, token }, { isCounted: false, staysReachable: true, isUnbegun });
   telemetry.emit('attempt.postponed', { responseId: id, model, attempt, because, afterMs });
   return { kind: 'later', afterMs };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { freeInputBytes, InputBudget, inputBytesOfHeap } from './input-budget.ts';
 
 const mib = 1024 * 1024;
-const wanted = (token: string, tenant: string, bytes = mib) => ({ token, tenant, bytes });
+const wanted = (token: string, tenant: string, bytes = mib) => ({ id: token, token, tenant, bytes });
 
 describe('the budget of inputs', () => {
   it('gives one tenant half, and the next one room of its own', () => {
@@ -48,5 +48,29 @@ describe('the budget of inputs', () => {
     budget.giveBack('h1');
     budget.giveBack('h1');
     expect(budget.take(wanted('h2', 'hostile'))).toBe(true);
+  });
+
+  it('keeps room for what waits in front, from other tenants and from its own', () => {
+    const budget = new InputBudget(8 * mib);
+    for (const token of ['a', 'b', 'c']) budget.take(wanted(token, `of ${token}`, 2 * mib));
+    const large = wanted('l', 'large', 4 * mib);
+    const waiting = [large, wanted('q', 'quiet')];
+    const take = (token: string, tenant: string) => budget.take(wanted(token, tenant), waiting);
+    expect([budget.take(large, waiting), take('q', 'quiet'), take('m', 'large')]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    budget.giveBack('a');
+    expect([take('q', 'quiet'), take('m', 'large')]).toEqual([false, false]);
+    expect(budget.take(large, waiting)).toBe(true);
+  });
+
+  it('keeps no more than the share of a tenant, which waits for its own', () => {
+    const budget = new InputBudget(8 * mib);
+    for (const token of ['a', 'b', 'c', 'd']) budget.take(wanted(token, 'large'));
+    const waiting = [wanted('l', 'large', 4 * mib)];
+    const taken = ['1', '2', '3', '4', '5'].map((token) => budget.take(wanted(token, 'quiet'), waiting));
+    expect(taken).toEqual([true, true, true, true, false]);
   });
 });

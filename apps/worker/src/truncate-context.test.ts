@@ -1,4 +1,5 @@
-import type { ContextItem } from '@sluice/contract';
+import { type ContextItem, estimateInputTokens } from '@sluice/contract';
+import { costAgainstParsing } from '@sluice/testing';
 import { expect, test } from 'vitest';
 import { truncateContext } from './truncate-context.ts';
 
@@ -76,6 +77,15 @@ test('refuses what cannot be made to fit', () => {
 test('takes no longer for many calls than for many messages', () => {
   const input = Array.from({ length: 100_000 }, (_, at) => [call(`c${at}`), output(`c${at}`)]).flat();
   expect(truncateContext({ input: [...input, said('a')] }, 100).length).toBeLessThan(20);
+});
+
+test('looks at each output once of a call that has to stay', () => {
+  const outputs = Array.from({ length: 100_000 }, () => output('c'));
+  const input = [call('c'), ...outputs, said('a'), output('c')];
+  // Everything but the message stays: the last output is of the same call.
+  const most = estimateInputTokens({ input }) - 1;
+  expect(truncateContext({ input }, most)).toEqual(input.toSpliced(-2, 1));
+  expect(costAgainstParsing(input, () => () => void truncateContext({ input }, most))).toBeLessThan(50);
 });
 
 test('takes a call of a turn with its own outputs, when each turn counts its calls anew', () => {

@@ -18,12 +18,13 @@ export function truncateContext(
   if (tokens <= contextTokens) return input;
   const groups = groupsOf(input);
   const dropped = new Set<number>();
-  const last = input.length - 1;
+  const ofLast = groups.at(-1);
   for (const [index, item] of input.entries()) {
     if (tokens <= contextTokens) break;
     if (dropped.has(index) || mustStay(item)) continue;
     const group = groups[index] ?? [index];
-    if (group.includes(last) || index === last) continue;
+    // A group is one list for all its members, so none of them looks through the others.
+    if (group === ofLast) continue;
     for (const each of group) {
       const member = input[each];
       if (member) tokens -= estimateItemTokens(member);

@@ -1,11 +1,16 @@
+import type { WaitingInput } from './input-budget.ts';
+
 /**
  * The pause of a response that found no room, in milliseconds: so much for each that waits, so that a tenant with thousands of them costs the
  * store few claims a second.
  */
 const pauseMs = { least: 500, each: 20, most: 30_000 };
 
-/** How long a response still counts after it was due, in milliseconds. By then it has come back, or another worker has run it. */
-const lateMs = 5_000;
+/**
+ * How long a response still counts after it was due, in milliseconds. By then it has come back, or another worker has run it. One that goes
+ * from worker to worker while it waits keeps its place in each of them.
+ */
+const lateMs = 15_000;
 
 /** How often those are looked for that do not come back, in milliseconds. */
 const lookEveryMs = 1_000;
@@ -16,34 +21,40 @@ export interface WaitsForRoomOptions {
 }
 
 /**
- * The responses that this process has given back because there was no room for their inputs, and how long the next one waits. A tenant that has
- * few of them waits for its share of those alone.
+ * The responses that this process has given back because there was no room for their inputs: how long the next one waits, and in which order
+ * they are to have room. A tenant that has few of them waits for its share of those alone.
+ *
+ * Tenants take turns. The turn of one is over when the response has left that has waited longest, so however many it has, those of another
+ * wait for one of them.
  */
 export class WaitsForRoom {
   readonly #options: WaitsForRoomOptions;
   readonly #waiting = new Map<string, { tenant: string; until: number }>();
-  /** How many those of each tenant are. */
-  readonly #ofTenants = new Map<string, number>();
+  /** Those of each tenant, which has waited longest first. The tenants are in the order of their turns. */
+  readonly #lines = new Map<string, Map<string, WaitingInput>>();
   #lookAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: WaitsForRoomOptions) {
     this.#options = options;
   }
 
-  /** How long a response should wait that has found no room, in milliseconds. */
-  pauseMs(tenant: string): number {
+  /** How long a response should wait that has found no room, in milliseconds. One that has waited longest does not wait for those behind it. */
+  pauseMs({ id, tenant }: Pick<WaitingInput, 'id' | 'tenant'>): number {
     this.#forgetThoseDue();
-    const ofTenant = this.#ofTenants.get(tenant) ?? 0;
+    const line = this.#lines.get(tenant);
+    const ofTenant = line?.keys().next().value === id ? 1 : (line?.size ?? 0);
     // All that wait, or as many as if each tenant had as many as this one.
-    const others = Math.min(this.#waiting.size, ofTenant * this.#ofTenants.size);
+    const others = Math.min(this.#waiting.size, ofTenant * this.#lines.size);
     return Math.min(Math.max(pauseMs.least, others * pauseMs.each), pauseMs.most);
   }
 
-  /** Counts a response that waits for so long. */
-  add({ id, tenant }: { id: string; tenant: string }, forMs: number): void {
-    this.delete(id);
+  /** Counts a response that waits for so long. One that has come back and goes on waiting keeps its place. */
+  add(input: WaitingInput, forMs: number): void {
+    const { id, tenant } = input;
     this.#waiting.set(id, { tenant, until: this.#options.now() + forMs + lateMs });
-    this.#ofTenants.set(tenant, (this.#ofTenants.get(tenant) ?? 0) + 1);
+    const line = this.#lines.get(tenant);
+    if (line) line.set(id, input);
+    else this.#lines.set(tenant, new Map([[id, input]]));
   }
 
   /** Counts a response no longer. */
@@ -51,9 +62,19 @@ export class WaitsForRoom {
     const waiting = this.#waiting.get(responseId);
     if (!waiting) return;
     this.#waiting.delete(responseId);
-    const left = (this.#ofTenants.get(waiting.tenant) ?? 1) - 1;
-    if (left > 0) this.#ofTenants.set(waiting.tenant, left);
-    else this.#ofTenants.delete(waiting.tenant);
+    const { tenant } = waiting;
+    const line = this.#lines.get(tenant);
+    if (!line) return;
+    const isTurnOver = line.keys().next().value === responseId;
+    line.delete(responseId);
+    if (isTurnOver) this.#lines.delete(tenant);
+    if (isTurnOver && line.size > 0) this.#lines.set(tenant, line);
+  }
+
+  /** The inputs that wait, in the order in which they are to have room. */
+  *inOrder(): Generator<WaitingInput> {
+    this.#forgetThoseDue();
+    for (const line of this.#lines.values()) yield* line.values();
   }
 
   #forgetThoseDue(): void {

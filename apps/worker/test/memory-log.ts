@@ -30,6 +30,8 @@ export class MemoryLog implements ResponseLog {
   releases = 0;
   /** Whether the worker that gave the response back still hears of requests for its end. */
   isReachable = false;
+  /** Whether its time to run is to begin with a later claim. */
+  isUnbegun = false;
   isCancelled = false;
   /** What the next claim answers in place of `run`. */
   nextClaim: ClaimEnd | 'missing' | 'terminal' | 'held' | 'no_room' | 'unknown_version' | undefined;
@@ -100,7 +102,7 @@ export class MemoryLog implements ResponseLog {
 
   release(
     { token }: { token: string },
-    { isCounted, staysReachable = false, limited }: ReleaseOptions,
+    { isCounted, staysReachable = false, isUnbegun = false, limited }: ReleaseOptions,
   ): Promise<boolean> {
     if (token !== this.token || token === '') return Promise.resolve(false);
     this.token = '';
@@ -108,6 +110,7 @@ export class MemoryLog implements ResponseLog {
     this.releases += 1;
     this.limited = limited ?? this.limited;
     this.isReachable = staysReachable;
+    this.isUnbegun = isUnbegun;
     return Promise.resolve(true);
   }
 
@@ -154,6 +157,8 @@ export class MemoryLog implements ResponseLog {
             tenant: this.#record.tenant,
             attempt: this.attempt,
             model: 'simulator',
+            bytes: 1_000_000,
+            isUnbegun: this.attempt === 1,
           },
         };
       case 'run':

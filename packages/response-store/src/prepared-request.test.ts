@@ -92,6 +92,17 @@ describe('a prepared request', () => {
     }
   });
 
+  it('names the parts that stand for files, however many', () => {
+    const content = Array.from({ length: 200_000 }, () => ({
+      type: 'input_file' as const,
+      file_id: 'file-1',
+    }));
+    const prepared = prepareRequest(requestOf({ type: 'message', role: 'user', content }), {
+      withDigest: false,
+    });
+    expect(prepared.files).toHaveLength(content.length);
+  });
+
   it('has one digest for requests that ask for the same', () => {
     const plain = digestOf(requestOf(message('Hi')));
     expect(digestOf({ ...requestOf(message('Hi')), stream: true })).toBe(plain);

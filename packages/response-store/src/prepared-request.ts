@@ -70,7 +70,9 @@ export function prepareRequest(
     const start = printed.length;
     const json = JSON.stringify(item);
     printed.add(json);
-    files.push(...fileReferencesIn(item, json, { from: start, index, sizeOf: printed.sizeOf }));
+    const inItem = fileReferencesIn(item, json, { from: start, index, sizeOf: printed.sizeOf });
+    // One by one: as arguments of one call, hundreds of thousands do not fit the stack.
+    for (const file of inItem) files.push(file);
     const link = linkOf(item, start, printed.length);
     if (link) links.push(link);
     hash?.update(',').update(canonicalJson(item));

@@ -104,6 +104,38 @@ describe.each(servers)('on %s', (_name, connect) => {
       });
     });
 
+    it('begins the time to run of a response with the first claim that has room for it', async () => {
+      const id = await accepted();
+      const inAll = await field(id, 'queue_by');
+      const withoutRoom = { roomForInput: () => false };
+      for (const token of ['a', 'b']) {
+        expect(await store.take(id, token, withoutRoom)).toMatchObject({
+          kind: 'no_room',
+          held: { isUnbegun: true },
+        });
+        await store.attempts.release({ id, token }, { isCounted: false, isUnbegun: true });
+        expect([await field(id, 'run_by'), await field(id, 'queue_by')]).toEqual([null, inAll]);
+      }
+      const claimed = await take(id, 'c');
+      expect(claimed).toMatchObject({ kind: 'run', record: { attempt: 1 } });
+      // It has begun, and goes on while it waits again.
+      const runBy = await field(id, 'run_by');
+      await store.attempts.release({ id, token: 'c' }, { isCounted: false });
+      expect(await store.take(id, 'd', withoutRoom)).toMatchObject({ held: { isUnbegun: false } });
+      expect(await field(id, 'run_by')).toBe(runBy);
+    });
+
+    it('is for the end alone when it waited for room for longer than it may', async () => {
+      const id = await accepted();
+      await store.take(id, 'a', { roomForInput: () => false });
+      await store.attempts.release({ id, token: 'a' }, { isCounted: false, isUnbegun: true });
+      await change(id, { queue_by: 1 });
+      expect((await store.attempts.survey('0', { offset: 0, count: 10 })).map(({ kind }) => kind)).toEqual([
+        'overdue',
+      ]);
+      expect(await take(id, 'b')).toMatchObject({ kind: 'end', because: 'expired' });
+    });
+
     it('tells each further worker how often an upstream limited a response that was given back', async () => {
       const id = await running('a');
       const limited = { count: 2, at: 1_700_000_000_123 };

@@ -147,7 +147,7 @@ class Outbox implements EventCollector {
   async addFrom(make: (accepted: Response) => readonly SentEvent[]): Promise<void> {
     const { held, largeBytes } = this.#accepted;
     if (held) {
-      this.#events.push(...make(held));
+      for (const event of make(held)) this.add(event);
       return;
     }
     await this.flush(false);

@@ -22,9 +22,13 @@ interface ItemMark {
 /** Adds an item that was made of the member `below` its message. */
 type AddItem = (item: UncheckedItem, facts?: { below?: string; marks?: readonly ItemMark[] }) => void;
 
+/** Of which type the latest call with each id is. */
+type CallTypes = Map<unknown, string>;
+
 /** The messages as items, in their order. One of the assistant may be its reasoning, its text and its calls. */
 export function inputOf(messages: readonly ChatMessage[]): ChatInput {
   const input: ChatInput = { items: [], paths: [], marks: [] };
+  const calls: CallTypes = new Map();
   for (const [at, message] of messages.entries()) {
     const path = `messages[${at}]`;
     const mark = ({ control, below, ...place }: ItemMark) =>
@@ -32,8 +36,9 @@ export function inputOf(messages: readonly ChatMessage[]): ChatInput {
         ...markAt({ at: 'input', index: input.items.length - 1, ...place }, control, `${path}${below}`),
       );
     const before = input.items.length;
-    addMessage(message, input, (item, { below = '', marks = [] } = {}) => {
+    addMessage(message, calls, (item, { below = '', marks = [] } = {}) => {
       input.items.push(item);
+      if (item.type.endsWith('_call')) calls.set(item['call_id'], item.type);
       input.paths.push(`${path}${below}`);
       for (const each of marks) mark(each);
     });
@@ -42,13 +47,13 @@ export function inputOf(messages: readonly ChatMessage[]): ChatInput {
   return input;
 }
 
-function addMessage(message: ChatMessage, input: ChatInput, add: AddItem): void {
+function addMessage(message: ChatMessage, calls: CallTypes, add: AddItem): void {
   if (message.role === 'assistant') return addAssistant(message, add);
   const { role, content } = message;
   const marks = marksOf(content);
   if (role === 'tool') {
     const { tool_call_id: callId } = message;
-    add({ type: outputType(callId, input), call_id: callId, output: partsOf(content) }, { marks });
+    add({ type: outputType(callId, calls), call_id: callId, output: partsOf(content) }, { marks });
   } else add({ type: 'message', role, content: partsOf(content) }, { marks });
 }
 
@@ -88,9 +93,8 @@ function addAssistant(message: Extract<ChatMessage, { role: 'assistant' }>, add:
 }
 
 /** A message of a tool does not say of which kind the call was. */
-function outputType(callId: string, { items }: ChatInput): string {
-  const call = items.findLast((item) => item['call_id'] === callId && item.type.endsWith('_call'));
-  return call?.type === 'custom_tool_call' ? 'custom_tool_call_output' : 'function_call_output';
+function outputType(callId: string, calls: CallTypes): string {
+  return calls.get(callId) === 'custom_tool_call' ? 'custom_tool_call_output' : 'function_call_output';
 }
 
 function partsOf(content: string | readonly ChatPart[]): unknown {

@@ -1,3 +1,4 @@
+import { costAgainstParsing } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { parseChatRequest } from './chat-request.ts';
 
@@ -290,5 +291,17 @@ describe('what is wrong with a chat completion is named as the caller wrote it',
 
   it('is its body itself', () => {
     for (const body of [undefined, 'x', [], 7]) expect(() => parseChatRequest(body)).toThrow();
+  });
+});
+
+describe('what a chat completion costs', () => {
+  it('grows with the number of calls and outputs, and not with its square', () => {
+    const counted = { type: 'function', id: 'c', function: { name: 'f', arguments: '{}' } };
+    const said = { role: 'assistant', tool_calls: Array.from({ length: 50_000 }, () => counted) };
+    const outputs = Array.from({ length: 4000 }, () => ({ role: 'tool', tool_call_id: 'd', content: 'Hm' }));
+    const messages = [said, ...outputs];
+    const tooMany = expect.objectContaining({ code: 'array_above_max_length' });
+    const parse = () => () => expect(() => chat({ messages })).toThrow(tooMany);
+    expect(costAgainstParsing(messages, parse)).toBeLessThan(50);
   });
 });

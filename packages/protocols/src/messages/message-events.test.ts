@@ -393,6 +393,16 @@ describe('calls that grow in turns', () => {
   });
 });
 
+it('tells the calls that waited until the end, however many', () => {
+  const message = new MessageEvents<Record<string, string>>(shown, 'req_1');
+  const of = (event: Event) => message.of(given(event));
+  const waiting = 50_000;
+  for (let at = 0; at <= waiting; at += 1) of(added(at, `c${at}`));
+  for (let at = 1; at <= waiting; at += 1) of(args(at, '{}'));
+  const frames = of(lifecycle('response.completed', ended([])));
+  expect(frames.filter(({ frame }) => frame.type === 'content_block_start')).toHaveLength(waiting);
+});
+
 describe('what parallel calls cost', () => {
   const upTo = (make: (at: number) => Event) => Array.from({ length: 24_000 }, (_, at) => make(at));
   const openings = upTo((at) => added(at, `c${at}`));

@@ -127,7 +127,11 @@ export class MessageEvents<Texts = never> {
   #leaveAll(): TextedFrame<Texts>[] {
     const leave = () => withTexts<Texts>(undefined, this.#leave());
     const frames = leave();
-    while (this.#waiting.size > 0) frames.push(...this.#passOn(), ...leave());
+    while (this.#waiting.size > 0) {
+      // One by one: as arguments of one call, the frames of very many calls do not fit the stack.
+      for (const frame of this.#passOn()) frames.push(frame);
+      frames.push(...leave());
+    }
     return frames;
   }
 

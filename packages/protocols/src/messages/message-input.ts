@@ -98,7 +98,10 @@ function addRuns<Block extends UserBlock | AssistantBlock>(
       add(input, item, { item: blockPath, names }, parts);
       const control = 'cache_control' in block ? block.cache_control : undefined;
       input.marks.push(...markAt({ at: 'input', index: input.items.length - 1 }, control, blockPath));
-    } else run.push(...make.part(block, blockPath));
+    } else {
+      // One by one: as arguments of one call, the parts of a long document do not fit the stack.
+      for (const part of make.part(block, blockPath)) run.push(part);
+    }
   }
   flush();
 }

@@ -137,6 +137,13 @@ describe('a message as the request of a response', () => {
     expect(request.input).toEqual([{ type: 'message', role: 'user', content: parts }]);
   });
 
+  it('has all parts of a document, however many', () => {
+    const content = Array.from({ length: 200_000 }, () => ({ type: 'text', text: 'a' }));
+    const document = { type: 'document', source: { type: 'content', content } };
+    const { request } = message({ messages: [{ role: 'user', content: [document] }] });
+    expect(request.input).toMatchObject([{ content: { length: content.length } }]);
+  });
+
   it('says in its text that a call has failed', () => {
     const outputOf = (content: unknown) => {
       const result = { type: 'tool_result', tool_use_id: 'c', is_error: true, content };

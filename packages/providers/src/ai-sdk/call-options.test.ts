@@ -240,6 +240,14 @@ describe('the prompt', () => {
     ]);
   });
 
+  it('keeps the media of an output together, however many', () => {
+    const media = Array.from({ length: 200_000 }, () => ({
+      type: 'input_image',
+      image_url: 'data:image/png;base64,aGk=',
+    }));
+    expect(prompt([call('c1'), output('c1', media)]).at(-1)?.content).toHaveLength(media.length + 1);
+  });
+
   it('refuses a video whose data URL is not base64', () => {
     const input = [call('c1'), output('c1', [{ type: 'input_video', video_url: 'data:video/mp4,abc' }])];
     expect(() => prompt(input)).toThrow(refused);

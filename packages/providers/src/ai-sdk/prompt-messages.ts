@@ -90,8 +90,9 @@ function addItem(
         ...(media.length === 0 && markedBy(mark)),
       });
       if (media.length > 0) {
-        const heading = textPart(`Attached to the output of ${item.call_id}:`);
-        caller.turn.media.push(heading, ...markedLast(media, mark));
+        caller.turn.media.push(textPart(`Attached to the output of ${item.call_id}:`));
+        // One by one: as arguments of one call, hundreds of thousands do not fit the stack.
+        for (const part of markedLast(media, mark)) caller.turn.media.push(part);
       }
       return;
     }

@@ -45,7 +45,9 @@ export function chatMessages(
   const messages: JsonObject[] = [];
   for (const { message, outputs, media } of turns) {
     if (isEmpty(message)) continue;
-    messages.push(message, ...outputs);
+    messages.push(message);
+    // One by one: as arguments of one call, hundreds of thousands do not fit the stack.
+    for (const output of outputs) messages.push(output);
     if (media.length > 0) messages.push({ role: 'user', content: media });
   }
   return messages;
@@ -88,7 +90,9 @@ function addItem(
       turn.outputs.push({ ...output, ...(!last && marked) });
       if (last) {
         const heading = { type: 'text', text: `Attached to the output of ${item.call_id}:` };
-        turn.media.push(heading, ...media, { ...last, ...marked });
+        turn.media.push(heading);
+        for (const part of media) turn.media.push(part);
+        turn.media.push({ ...last, ...marked });
       }
       return;
     }

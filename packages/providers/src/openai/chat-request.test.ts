@@ -438,3 +438,19 @@ describe('what a prompt costs', () => {
     expect(costAgainstParsing(input, build)).toBeLessThan(50);
   });
 });
+
+describe('a prompt that has very much of one thing', () => {
+  const many = 200_000;
+
+  it('has the outputs of a call behind it, however many', () => {
+    const input = [call('c'), ...Array.from({ length: many }, () => output('c'))];
+    const body = chatRequestBody({ input } as unknown as Generation, 'm', options);
+    expect(body['messages']).toHaveLength(many + 1);
+  });
+
+  it('has the media of an output behind it, however many', () => {
+    const media = Array.from({ length: many }, () => ({ type: 'input_image', image_url: image }));
+    const [, , attached] = messagesOf({ input: [call('c'), output('c', media)] }) as { content: object[] }[];
+    expect(attached?.content).toHaveLength(many + 1);
+  });
+});

@@ -14,7 +14,7 @@
 --   cancelled  queued, and somebody asked for the end or nobody waits
 --   expired    queued for longer than it may be
 --   unqueued   in the background, and its job was never added as far as anybody knows
---   overdue    in progress, and it should have ended: its time ran out `own_end_ms` ago
+--   overdue    in progress, and it should have ended: its time ran out `own_end_ms` ago, or it waited for room for longer than it may
 --   stopping   in progress, and somebody asked for its end
 --   held       in progress in a worker that lives
 --   left_out   its job may be forgotten outside of its queue: it was let in, or is in the line of its tenant while there is
@@ -71,7 +71,7 @@ for at = more_args, #ARGV do
     elseif f.turn and is_left_out(record, f, id, true) then
       kind = 'left_out'
     end
-  elseif f.run_by and now > f.run_by + own_end_ms then
+  elseif now > (f.run_by or f.queue_by) + own_end_ms then
     kind = 'overdue'
   elseif f.cancel then
     kind = 'stopping'

@@ -16,7 +16,7 @@
 --   crowded         as many of its tenant run as may, or it was not let in: it has to wait in its line (alone in the reply)
 --   held            a worker that lives runs it, or may live: the store was away a moment ago     (alone in the reply)
 --   cancelled       somebody asked for the end, or nobody waits any more          (lease taken)
---   expired         waited longer than it may, or ran out of time over attempts   (lease taken)
+--   expired         waited longer than it may, in the queue or for room, or ran out of time over attempts   (lease taken)
 --   broken_off      an earlier attempt died after its output became visible       (lease taken)
 --   lost            its runs died with their processes, and one more may take another one down     (lease taken)
 --   exhausted       every attempt it may have is used up                          (lease taken)
@@ -46,7 +46,7 @@ local is_young = (f.watchers or '') ~= '' and not f.left_at and now - f.accepted
 local kind = 'run'
 if f.cancel or (not is_young and note_absence(record, f, now)) then
   kind = 'cancelled'
-elseif (was_queued and now > f.queue_by) or (f.run_by and now > f.run_by) then
+elseif now > (f.run_by or f.queue_by) then
   kind = 'expired'
 elseif f.stream and seq > (was_queued and 1 or 2) then
   kind = 'broken_off'

@@ -90,10 +90,16 @@ export type Claim =
   | { kind: 'unknown_version' };
 
 /** A claimed response whose input was not read. */
-export type PostponedClaim = Pick<ClaimedRecord, 'id' | 'token' | 'tenant' | 'attempt'> & { model: string };
+export type PostponedClaim = Pick<ClaimedRecord, 'id' | 'token' | 'tenant' | 'attempt'> & {
+  model: string;
+  /** Bytes of the input, with all that its response continues from. */
+  bytes: number;
+  /** Whether the time that it may run for began with this claim. */
+  isUnbegun: boolean;
+};
 
 /** Takes room for an input, with all that its response continues from, before it is read. False when there is none. */
-export type RoomForInput = (wanted: { token: string; tenant: string; bytes: number }) => boolean;
+export type RoomForInput = (wanted: { id: string; token: string; tenant: string; bytes: number }) => boolean;
 
 export interface ClaimOptions {
   token: string;
@@ -140,24 +146,32 @@ export async function claim(access: LargeAccess, responseId: string, options: Cl
   if (kind !== 'run' && ended === undefined) throw new TypeError(`The claim script answered '${kind}'`);
   access.onLetIn?.(parseLetIn(textReply(claimed.letIn)));
   const fields = parseFields(readFields, claimed.values);
-  const isRun = ended === undefined;
-  if (isRun && !hasRoom(fields, options)) {
-    const { model } = parseRecord(fields)?.request ?? { model: '' };
-    const { attempt } = claimed;
-    const { tenant = '' } = fields;
-    return { kind: 'no_room', held: { id: responseId, token: options.token, tenant, attempt, model } };
-  }
-  const { record: found, isInputLost } = await readClaimed(access, responseId, { fields, claimed, options });
+  const reading = { fields, claimed, options };
+  const held = ended === undefined ? withoutRoom(responseId, reading) : undefined;
+  if (held) return { kind: 'no_room', held };
+  const { record: found, isInputLost } = await readClaimed(access, responseId, reading);
   const because = ended ?? (isInputLost ? 'input_lost' : undefined);
   return because === undefined ? { kind: 'run', record: found } : { kind: 'end', because, record: found };
 }
 
 type ClaimedFields = ReturnType<typeof parseFields<(typeof readFields)[number]>>;
 
-/** Whether the worker may hold the input of a response beside those that it holds already. */
-function hasRoom(fields: ClaimedFields, { token, roomForInput }: ClaimOptions): boolean {
+interface Reading {
+  fields: ClaimedFields;
+  claimed: ReturnType<typeof parseClaimReply>;
+  options: ClaimOptions;
+}
+
+/** What is given back, if the worker may not hold the input beside those that it holds already. */
+function withoutRoom(
+  id: string,
+  { fields, claimed, options: { token, roomForInput } }: Reading,
+): PostponedClaim | undefined {
   const { tenant = '', asked_bytes: asked = 0, request_ahead: besides = 0 } = fields;
-  return roomForInput?.({ token, tenant, bytes: asked + besides }) !== false;
+  const wanted = { id, token, tenant, bytes: asked + besides };
+  if (roomForInput?.(wanted) !== false) return undefined;
+  const { model } = parseRecord(fields)?.request ?? { model: '' };
+  return { ...wanted, attempt: claimed.attempt, model, isUnbegun: fields.run_by === undefined };
 }
 
 /** The reply of the script; see claim.lua. A response that is not claimed has the kind alone. */
@@ -174,11 +188,7 @@ function parseClaimReply(reply: unknown) {
 async function readClaimed(
   access: LargeAccess,
   responseId: string,
-  {
-    fields,
-    claimed,
-    options,
-  }: { fields: ClaimedFields; claimed: ReturnType<typeof parseClaimReply>; options: ClaimOptions },
+  { fields, claimed, options }: Reading,
 ): Promise<{ record: ClaimedRecord; isInputLost: boolean }> {
   const { kind, now, attempt, sequenceNumber, runBy, losses } = claimed;
   const isRun = kind === 'run';

@@ -7,6 +7,7 @@
 --       most_hand_overs   how often a worker that stops may hand it over before that counts as well; empty for other
 --                         reasons to give it back
 --       postponed_by   channel on which this worker still wants to hear of a request for the end, or empty
+--       unbegun   1 to take back that its time to run has begun with this claim
 --       limited, limited_at   how often an upstream limited it, and when last; empty to leave that as it is
 -- Returns 1 when the response was held and is now free, 0 otherwise; or a list of 1 and then id, queue and priority of each
 -- response that may go into its queue now, because one that is given back for a while needs no place.
@@ -18,6 +19,7 @@ if postponed_by == '' then
 else
   write(record, { token = '', worker = '', postponed_by = postponed_by })
 end
+if unbegun == '1' then clear(record, 'run_by') end
 if limited ~= '' then write(record, { limited = limited, limited_at = limited_at }) end
 local has_counted = most_hand_overs and (f.hand_overs or 0) >= most_hand_overs
 if most_hand_overs then add(record, 'hand_overs', 1) end

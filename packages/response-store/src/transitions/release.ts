@@ -7,11 +7,21 @@ import { parseLetIn } from './let-in.ts';
 
 const releaseScript = defineScript({
   by: 'attempt',
-  writes: ['token', 'worker', 'postponed_by', 'attempt', 'hand_overs', 'limited', 'limited_at', 'tag'],
+  writes: [
+    'token',
+    'worker',
+    'postponed_by',
+    'attempt',
+    'hand_overs',
+    'run_by',
+    'limited',
+    'limited_at',
+    'tag',
+  ],
   file: new URL('../../src/transitions/release.lua', import.meta.url),
   fragments: [...admissionFragments, ...fragments('let-in')],
   keys: ['record', 'load'],
-  args: ['id', 'token', 'uncounted', 'most_hand_overs', 'postponed_by', 'limited', 'limited_at'],
+  args: ['id', 'token', 'uncounted', 'most_hand_overs', 'postponed_by', 'unbegun', 'limited', 'limited_at'],
   numbers: ['most_hand_overs'],
 });
 
@@ -34,6 +44,8 @@ export interface ReleaseOptions {
   isHandOver?: boolean;
   /** Whether this process goes on hearing of requests for the end, until a worker claims the response. */
   staysReachable?: boolean;
+  /** Whether its time to run is to begin with a later claim: it began with this one, which has called nothing. */
+  isUnbegun?: boolean;
   /** How often an upstream limited it; unchanged where nothing is said. */
   limited?: LimitedBefore | undefined;
 }
@@ -45,11 +57,13 @@ export async function release(
   {
     isCounted,
     isHandOver,
+    isUnbegun,
     channel,
     limited,
   }: {
     isCounted: boolean;
     isHandOver: boolean;
+    isUnbegun: boolean;
     channel: string | undefined;
     limited: LimitedBefore | undefined;
   },
@@ -61,6 +75,7 @@ export async function release(
     uncounted: isCounted ? 0 : 1,
     most_hand_overs: isHandOver ? mostHandOvers : '',
     postponed_by: channel ?? '',
+    unbegun: isUnbegun ? 1 : '',
     limited: limited?.count ?? '',
     limited_at: limited?.at ?? '',
   };

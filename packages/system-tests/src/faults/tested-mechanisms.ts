@@ -39,7 +39,7 @@ export const testedMechanisms: readonly TestedMechanism[] = [
     name: 'one tenant may hold all inputs of a worker',
     patch: {
       file: `${worker}/src/input-budget.ts`,
-      find: 'this.held(tenant) + counted > most || ',
+      find: 'if (ofTenant > this.#share) return false;',
       replace: '',
     },
     tests: `${worker}/src/input-budget.test.ts`,
