@@ -397,7 +397,10 @@ describe('what an operator sees of upstreams', () => {
     fail(large, { fault: 'limited', retryAfterMs: 3_000 });
     const renewed = { ...elsewhere, provider: { ...elsewhere.provider } };
     const added = { ...large, model: 'added' };
-    health.take({ routes: [large, added, renewed], pressure: new Map(), saturation: new Map() });
+    health.take({
+      routes: [large, added, renewed],
+      ...{ pressure: new Map(), saturation: new Map(), slotsOf: () => 32 },
+    });
     expect(health.status()).toMatchObject([
       {
         provider: 'a',

@@ -22,11 +22,11 @@ export interface KnownUpstreams {
   saturation: ReadonlyMap<string, SaturationSettings>;
   /** The variable with its key that this process lacks, by the id of a provider. */
   missing?: ReadonlyMap<string, string>;
+  /** Calls of a route that this process could have in flight. */
+  slotsOf: (route: ModelRoute) => number;
 }
 
 export interface UpstreamHealthOptions extends KnownUpstreams {
-  /** Calls of a route that this process could have in flight. */
-  slotsOf: (route: ModelRoute) => number;
   /** A model of the provider gets no calls because too many wait there. Called at each reading. */
   onSaturated: (provider: string) => void;
   breaker: BreakerSettings;
@@ -61,7 +61,7 @@ export class UpstreamHealth {
   readonly #upstreams = new WeakMap<Provider, Upstream>();
   /** The routes of each provider in effect, by model. */
   #inEffect: ReadonlyMap<Provider, ReadonlyMap<string, ModelRoute>> = new Map();
-  #missing: KnownUpstreams['missing'];
+  #known: KnownUpstreams;
   readonly #waiting = new Set<() => void>();
   readonly #stopping = new Set<Promise<void>>();
   #hasStarted = false;
@@ -69,6 +69,7 @@ export class UpstreamHealth {
 
   constructor(options: UpstreamHealthOptions) {
     this.#options = options;
+    this.#known = options;
     this.take(options);
   }
 
@@ -77,6 +78,7 @@ export class UpstreamHealth {
    * object begins anew. A response under way may go on with an upstream that is no longer among them.
    */
   take(known: KnownUpstreams): void {
+    this.#known = known;
     const inEffect = new Map<Provider, Map<string, ModelRoute>>();
     for (const route of known.routes) {
       const ofProvider = inEffect.get(route.provider) ?? new Map<string, ModelRoute>();
@@ -89,9 +91,8 @@ export class UpstreamHealth {
       this.#stopping.add(stopped);
       void stopped.finally(() => this.#stopping.delete(stopped));
     }
-    for (const [provider, routes] of inEffect) this.#takeUpstream(provider, routes, known);
+    for (const [provider, routes] of inEffect) this.#takeUpstream(provider, routes);
     this.#inEffect = inEffect;
-    this.#missing = known.missing;
     if (this.#hasStarted) this.start();
   }
 
@@ -102,7 +103,7 @@ export class UpstreamHealth {
   }
 
   async stop(): Promise<void> {
-    this.take({ routes: [], pressure: new Map(), saturation: new Map() });
+    this.take({ routes: [], pressure: new Map(), saturation: new Map(), slotsOf: () => 1 });
     await Promise.all(this.#stopping);
   }
 
@@ -133,7 +134,8 @@ export class UpstreamHealth {
 
   /** Whether another response may wait here for a route that takes no calls. Half of the slots are for those that can run. */
   mayWaitFor(route: ModelRoute): boolean {
-    return this.#of(route).waiting.size < Math.max(1, this.#options.slotsOf(route) / 2);
+    const { waiting, pressure } = this.#of(route);
+    return waiting.size < Math.max(1, pressure.most / 2);
   }
 
   /**
@@ -202,7 +204,7 @@ export class UpstreamHealth {
       told.set(name, {
         ...about,
         ...worstOf([connection, ...routes.map(([, { breaker }]) => breaker)]),
-        ...faultsOf(watch?.fault, this.#missing?.get(about.provider)),
+        ...faultsOf(watch?.fault, this.#known.missing?.get(about.provider)),
         routes: routes.map(([model, health]) => statusOf(model, health)),
       });
     }
@@ -215,11 +217,8 @@ export class UpstreamHealth {
     return found;
   }
 
-  #takeUpstream(
-    provider: Provider,
-    routes: ReadonlyMap<string, ModelRoute>,
-    { pressure, saturation }: KnownUpstreams,
-  ): void {
+  #takeUpstream(provider: Provider, routes: ReadonlyMap<string, ModelRoute>): void {
+    const { saturation, slotsOf } = this.#known;
     let upstream = this.#upstreams.get(provider);
     if (!upstream) {
       const [server] = [...routes.values()].map((route) => route.server);
@@ -230,15 +229,14 @@ export class UpstreamHealth {
     }
     for (const route of routes.values()) {
       const known = upstream.routes.get(route.model);
-      if (known) known.pressure.most = this.#options.slotsOf(route);
-      else upstream.routes.set(route.model, this.#healthOf(route, upstream, pressure.get(provider.id)));
+      if (known) known.pressure.most = slotsOf(route);
+      else upstream.routes.set(route.model, this.#healthOf(route, upstream));
     }
   }
 
   #healthOf(
     route: ModelRoute,
     { about: upstream, connection, watch }: Pick<Upstream, 'about' | 'connection' | 'watch'>,
-    pressure: PressureSettings | undefined,
   ): RouteHealth {
     const { longestRetryAfterMs, now, random, breaker, telemetry } = this.#options;
     const gate = watch?.gate(route.model);
@@ -251,7 +249,7 @@ export class UpstreamHealth {
       now,
       random,
       settings: breaker,
-      pressure: this.#pressureOf(route, pressure),
+      pressure: this.#pressureOf(route),
       nextReadingMs: () => watch?.nextMs,
       onChange: (state, openMs) => this.#tellBreaker(about, state, openMs),
       onRefused: () => telemetry.emit('upstream.refused', about),
@@ -259,9 +257,10 @@ export class UpstreamHealth {
     });
   }
 
-  #pressureOf(route: ModelRoute, settings = defaultPressure): RoutePressure {
-    const { now, random, slotsOf } = this.#options;
-    const { adaptive, floor, latencyTolerance } = settings;
+  #pressureOf(route: ModelRoute): RoutePressure {
+    const { now, random } = this.#options;
+    const { pressure, slotsOf } = this.#known;
+    const { adaptive, floor, latencyTolerance } = pressure.get(route.provider.id) ?? defaultPressure;
     const most = slotsOf(route);
     return new RoutePressure({ isAdaptive: adaptive, floor, most, latencyTolerance, now, random });
   }
