@@ -91,7 +91,9 @@ export class UpstreamHealth {
       this.#stopping.add(stopped);
       void stopped.finally(() => this.#stopping.delete(stopped));
     }
-    for (const [provider, routes] of inEffect) this.#takeUpstream(provider, routes);
+    for (const routes of inEffect.values()) {
+      for (const route of routes.values()) this.#of(route).pressure.most = known.slotsOf(route);
+    }
     this.#inEffect = inEffect;
     if (this.#hasStarted) this.start();
   }
@@ -211,27 +213,25 @@ export class UpstreamHealth {
     return [...told.values()];
   }
 
-  #of({ provider, model }: ModelRoute): RouteHealth {
-    const found = this.#upstreams.get(provider)?.routes.get(model);
-    if (!found) throw new RangeError(`There is no route to '${model}' of provider '${provider.id}'`);
-    return found;
+  /**
+   * The health of a route, which is new if the route is. It may be of no model in effect: a response under way goes on with the name
+   * that the upstream had for its model, also at servers that come later. What is kept of a server goes with its provider.
+   */
+  #of(route: ModelRoute): RouteHealth {
+    const upstream = this.#upstreams.get(route.provider) ?? this.#addUpstream(route);
+    const found = upstream.routes.get(route.model);
+    if (found) return found;
+    const added = this.#healthOf(route, upstream);
+    upstream.routes.set(route.model, added);
+    return added;
   }
 
-  #takeUpstream(provider: Provider, routes: ReadonlyMap<string, ModelRoute>): void {
-    const { saturation, slotsOf } = this.#known;
-    let upstream = this.#upstreams.get(provider);
-    if (!upstream) {
-      const [server] = [...routes.values()].map((route) => route.server);
-      const about = { provider: provider.id, ...(server && { server: server.name }) };
-      const watch = this.#watchOf(about, routes.keys(), saturation.get(server?.key ?? provider.id));
-      upstream = { about, connection: this.#connectionOf(about), watch, routes: new Map() };
-      this.#upstreams.set(provider, upstream);
-    }
-    for (const route of routes.values()) {
-      const known = upstream.routes.get(route.model);
-      if (known) known.pressure.most = slotsOf(route);
-      else upstream.routes.set(route.model, this.#healthOf(route, upstream));
-    }
+  #addUpstream({ provider, server }: ModelRoute): Upstream {
+    const about = { provider: provider.id, ...(server && { server: server.name }) };
+    const watch = this.#watchOf(about, this.#known.saturation.get(server?.key ?? provider.id));
+    const upstream = { about, connection: this.#connectionOf(about), watch, routes: new Map() };
+    this.#upstreams.set(provider, upstream);
+    return upstream;
   }
 
   #healthOf(
@@ -265,16 +265,11 @@ export class UpstreamHealth {
     return new RoutePressure({ isAdaptive: adaptive, floor, most, latencyTolerance, now, random });
   }
 
-  #watchOf(
-    about: AboutUpstream,
-    models: Iterable<string>,
-    settings: SaturationSettings | undefined,
-  ): SaturationWatch | undefined {
+  #watchOf(about: AboutUpstream, settings: SaturationSettings | undefined): SaturationWatch | undefined {
     const { now, telemetry, onSaturated } = this.#options;
     if (!settings) return undefined;
     return new SaturationWatch({
       settings,
-      models,
       now,
       onFault: (fault) => telemetry.emit('upstream.metrics', { ...about, fault }),
       onChange: (change) => telemetry.emit('upstream.saturated', { ...about, ...change }),

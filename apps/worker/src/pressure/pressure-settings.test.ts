@@ -94,6 +94,10 @@ describe('the slots of a route', () => {
     ).toBe(40);
   });
 
+  it('are those of the worker for a route that responses under way have and no model', () => {
+    expect(slotsWith([{ id: 'a', queue: 'a', routes: [{ provider: 'up', model: 'new name' }] }])).toBe(32);
+  });
+
   it('are found for all routes with one look at each model', () => {
     let looks = 0;
     const models = Array.from({ length: 100 }, (_, at) => ({

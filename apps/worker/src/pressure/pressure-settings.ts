@@ -46,7 +46,8 @@ export function metricsHeaders(
 
 /**
  * Finds the calls of a route that one worker can have in flight: the slots of every queue with a model that has this route. It goes
- * over the models once for all routes, as there may be thousands of both.
+ * over the models once for all routes, as there may be thousands of both. A route that no model has is called by responses that
+ * began with it: by all that the worker runs of a queue, perhaps.
  */
 export function slotsOf({
   models,
@@ -66,7 +67,7 @@ export function slotsOf({
       [...ofRoute.values()].reduce((sum, each) => sum + each, 0),
     ]),
   );
-  return ({ provider, model }) => slots.get(routeKey(provider.id, model)) ?? 1;
+  return ({ provider, model }) => slots.get(routeKey(provider.id, model)) ?? workerConcurrency;
 }
 
 function routeKey(providerId: string, model: string): string {
