@@ -49,6 +49,8 @@ export interface AttemptRunnerOptions extends Pick<RunnerModelsOptions, 'createP
   memoryShare: number;
   /** Takes no jobs of a queue for a while, in milliseconds, because none of them could run here. */
   holdQueue: (queue: string, forMs: number) => void;
+  /** Called when this process has claims to release once Redis answers, and when it has none any more. */
+  onReleases?: (arePending: boolean) => void;
 }
 
 /** Runs responses, whether their ids come from a queue or from the worker that started this process. */
@@ -87,6 +89,7 @@ export class AttemptRunner {
       log: this.store,
       outageMs: recovery.outageMs,
       onError: throttledWarning(logger, 'leases not checked').warn,
+      onReleases: options.onReleases,
     });
     const { createProvider } = options;
     this.models = new RunnerModels({
@@ -151,6 +154,7 @@ export class AttemptRunner {
     for (const { clock } of this.#options.wired.cells.all) await clock.start();
     await this.store.start();
     await untilRedisTakes(() => this.#sealing.start(), signal);
+    signal.throwIfAborted();
     this.running.start();
     this.health.start();
     this.models.start();
