@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
 import type { Provider } from '@sluice/providers';
-import { type Outcome, queueName } from '@sluice/queue';
+import type { Outcome } from '@sluice/queue';
 import type { AttemptStores, ClaimedRecord, ClaimEnd, PostponedClaim } from '@sluice/response-store';
 import { type Logger, type RedisClock, throttledWarning, untilRedisTakes } from '@sluice/runtime';
 import { ContentSealer, SealingKeys } from '@sluice/response-store/sealed-content';
@@ -21,6 +21,7 @@ import { LargeWrites } from './large-writes.ts';
 import { budgetOfHeap, OutputBudget, spareBytes } from './output-budget.ts';
 import { JsonChecks } from './promises/json-checks.ts';
 import { blockedMs } from './model-routes.ts';
+import { allBlockedMs, type ModelsByQueue, modelsByQueue } from './models/models-by-queue.ts';
 import { RunnerModels, type RunnerModelsOptions } from './models/runner-models.ts';
 import { LeftToOthers } from './left-to-others.ts';
 import { PostponedResponses } from './postponed-responses.ts';
@@ -29,7 +30,7 @@ import { RunningAttempts } from './running-attempts.ts';
 import { ServerLoads } from './servers/server-loads.ts';
 import { TurnBudget } from './turn-budget.ts';
 import { pressureOf, slotsOf } from './pressure/pressure-settings.ts';
-import { UpstreamHealth } from './upstream-health.ts';
+import { type KnownUpstreams, UpstreamHealth } from './upstream-health.ts';
 import { WaitsForRoom } from './waits-for-room.ts';
 
 export interface AttemptRunnerOptions extends Pick<RunnerModelsOptions, 'createProvider'> {
@@ -48,6 +49,8 @@ export interface AttemptRunnerOptions extends Pick<RunnerModelsOptions, 'createP
   memoryShare: number;
   /** Takes no jobs of a queue for a while, in milliseconds, because none of them could run here. */
   holdQueue: (queue: string, forMs: number) => void;
+  /** Called when this process has claims to release once Redis answers, and when it has none any more. */
+  onReleases?: (arePending: boolean) => void;
 }
 
 /** Runs responses, whether their ids come from a queue or from the worker that started this process. */
@@ -58,6 +61,7 @@ export class AttemptRunner {
   readonly health: UpstreamHealth;
   readonly #sealing: SealingKeys;
   readonly models: RunnerModels;
+  #byQueue: ModelsByQueue;
   readonly #serverLoads: ServerLoads;
   readonly #jsonChecks: JsonChecks;
   readonly #postponed = new PostponedResponses({ now: () => performance.now() });
@@ -86,6 +90,7 @@ export class AttemptRunner {
       log: this.store,
       outageMs: recovery.outageMs,
       onError: throttledWarning(logger, 'leases not checked').warn,
+      onReleases: options.onReleases,
     });
     const { createProvider } = options;
     this.models = new RunnerModels({
@@ -95,15 +100,14 @@ export class AttemptRunner {
       onServers: () => this.#takeRoutes(),
       onError: (error) => logger.warn({ err: error }, 'upstream not closed'),
     });
+    this.#byQueue = modelsByQueue(settings);
     this.#serverLoads = new ServerLoads({
       share: (own) => this.store.shareCalls(own),
       onError: throttledWarning(logger, 'calls under way not shared').warn,
     });
     this.#serverLoads.isNeeded = this.models.haveServers;
     this.health = new UpstreamHealth({
-      routes: this.models.routes,
-      ...pressureOf(settings),
-      slotsOf: (route) => slotsOf(settings, route),
+      ...this.#knownUpstreams(),
       onSaturated: (provider) => this.#holdQueuesOf(provider),
       breaker: recovery.breaker,
       longestRetryAfterMs: recovery.longestRetryAfterMs,
@@ -151,6 +155,7 @@ export class AttemptRunner {
     for (const { clock } of this.#options.wired.cells.all) await clock.start();
     await this.store.start();
     await untilRedisTakes(() => this.#sealing.start(), signal);
+    signal.throwIfAborted();
     this.running.start();
     this.health.start();
     this.models.start();
@@ -160,12 +165,18 @@ export class AttemptRunner {
   /** Takes the models and upstreams in effect. Those of a changed file were made by `models.prepare`. Running attempts keep theirs. */
   take(live: LiveModels): void {
     this.models.take({ models: live.models, served: live.served, providers: live.servedProviders });
+    this.#byQueue = modelsByQueue(this.#options.settings);
     this.#takeRoutes();
   }
 
   #takeRoutes(): void {
-    this.health.take({ routes: this.models.routes, ...pressureOf(this.#options.settings) });
+    this.health.take(this.#knownUpstreams());
     this.#serverLoads.isNeeded = this.models.haveServers;
+  }
+
+  #knownUpstreams(): KnownUpstreams {
+    const { settings } = this.#options;
+    return { routes: this.models.routes, ...pressureOf(settings), slotsOf: slotsOf(settings) };
   }
 
   /** Takes room for an input that a claim is about to read. False when there is none. */
@@ -220,22 +231,17 @@ export class AttemptRunner {
 
   /** Holds a queue while no model of it takes calls. */
   #holdQueue(queue: string): number {
-    const { settings, holdQueue } = this.#options;
-    const ofQueue = settings.models.filter((model) => queueName(model.queue) === queue);
-    const waits = ofQueue.map(({ id }) =>
+    const holdMs = allBlockedMs(this.#byQueue.models.get(queue) ?? [], (id) =>
       blockedMs(this.models.routesOf(id) ?? [], (route) => this.health.blockOfAll(route)),
     );
-    const holdMs = Math.min(...waits);
-    if (holdMs <= 0 || !Number.isFinite(holdMs)) return 0;
-    holdQueue(queue, withJitter(holdMs, Math.random));
+    if (holdMs <= 0) return 0;
+    this.#options.holdQueue(queue, withJitter(holdMs, Math.random));
     return holdMs;
   }
 
   /** Leaves jobs to other workers while the upstream of their models has too much to do. */
   #holdQueuesOf(provider: string): void {
-    const { models } = this.#options.settings;
-    const routed = models.filter(({ routes }) => routes.some((route) => route.provider === provider));
-    for (const queue of new Set(routed.map((model) => queueName(model.queue)))) this.#holdQueue(queue);
+    for (const queue of this.#byQueue.queues.get(provider) ?? []) this.#holdQueue(queue);
   }
 
   /** Closes everything. Nothing may run any more. */

@@ -21,6 +21,8 @@ interface Store {
   questions: number;
   batches: number[];
   released: { token: string; isCounted: boolean }[];
+  /** What was told of pending releases. */
+  told: boolean[];
 }
 
 function setUp() {
@@ -32,6 +34,7 @@ function setUp() {
     questions: 0,
     batches: [],
     released: [],
+    told: [],
   };
   const errors: unknown[] = [];
   const running = new RunningAttempts({
@@ -48,12 +51,14 @@ function setUp() {
         return Promise.resolve(held.map(({ responseId }) => store.states.get(responseId) ?? 'ok'));
       },
       release: ({ token }, { isCounted }) => {
+        if (store.failure) return Promise.reject(store.failure);
         store.released.push({ token, isCounted });
         return Promise.resolve(true);
       },
     },
     outageMs: 60_000,
     onError: (error) => errors.push(error),
+    onReleases: (arePending) => store.told.push(arePending),
   });
   const add = (responseId: string, token = 'token') => {
     const controller = new AbortController();
@@ -248,6 +253,32 @@ describe('a claim that is released later', () => {
     await vi.advanceTimersByTimeAsync(5_000);
     expect(store.released).toEqual([{ token: 't', isCounted: true }]);
     await running.stop();
+  });
+
+  it('is told of, and that there is none any more', async () => {
+    const { running, store } = setUp();
+    running.start();
+    store.failure = new Error('no answer');
+    for (const id of ['a', 'b']) running.releaseLater({ id, token: 't' }, { isCounted: true });
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(store.told).toEqual([true]);
+    store.failure = undefined;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(store.told).toEqual([true, false]);
+    await running.stop();
+  });
+
+  it('is given back when the process stops, if the store answers', async () => {
+    const { running, store, errors } = setUp();
+    running.start();
+    const ids = Array.from({ length: 250 }, (_, at) => `r${at}`);
+    for (const id of ids) running.releaseLater({ id, token: id }, { isCounted: false });
+    await running.stop();
+    expect(store.released.map(({ token }) => token)).toEqual(ids);
+    running.releaseLater({ id: 'late', token: 'late' }, { isCounted: false });
+    store.failure = new Error('no answer');
+    await running.stop();
+    expect(errors).toEqual([store.failure]);
   });
 });
 

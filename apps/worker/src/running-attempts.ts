@@ -20,6 +20,8 @@ export interface RunningAttemptsOptions {
   /** How long attempts go on while the store is silent, in milliseconds. */
   outageMs: number;
   onError: (error: unknown) => void;
+  /** Called when there are claims to release once the store answers, and when there are none any more. */
+  onReleases?: ((arePending: boolean) => void) | undefined;
 }
 
 /** Most responses whose claims are released in one turn, and most that wait for it. */
@@ -47,6 +49,7 @@ export class RunningAttempts {
    * the response to this one.
    */
   readonly #releases = new Map<string, Map<string, PendingRelease>>();
+  #arePending = false;
 
   constructor(options: RunningAttemptsOptions) {
     this.#options = options;
@@ -56,9 +59,12 @@ export class RunningAttempts {
     this.#timer = setInterval(() => this.#check(), checkMs);
   }
 
+  /** Resolves when nothing is checked any more. What is claimed then counts as lost with this process, so it tries once more to release. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await Promise.all(this.#checking.values());
+    const releases = Map.groupBy(this.#releases.keys(), cellOf);
+    await Promise.all([...releases.values()].map((pending) => this.#releaseAll(pending)));
   }
 
   get size(): number {
@@ -95,6 +101,7 @@ export class RunningAttempts {
     const ofResponse = this.#releases.get(id) ?? new Map<string, PendingRelease>();
     ofResponse.set(token, { held: { id, token }, options });
     if (this.#releases.size < mostReleases) this.#releases.set(id, ofResponse);
+    this.#tellReleases();
   }
 
   /** Releases whichever claim of a response still stands, once the store answers. Their runs count. */
@@ -113,6 +120,25 @@ export class RunningAttempts {
     // Another call may have released them first, and a new claim may wait for its release since.
     if (ofResponse.size === 0 && this.#releases.get(responseId) === ofResponse)
       this.#releases.delete(responseId);
+    this.#tellReleases();
+  }
+
+  async #releaseAll(responseIds: readonly string[]): Promise<void> {
+    try {
+      for (let at = 0; at < responseIds.length; at += mostReleasesAtOnce) {
+        const some = responseIds.slice(at, at + mostReleasesAtOnce);
+        await Promise.all(some.map((responseId) => this.settleReleases(responseId)));
+      }
+    } catch (error) {
+      this.#options.onError(error);
+    }
+  }
+
+  #tellReleases(): void {
+    const arePending = this.#releases.size > 0;
+    if (arePending === this.#arePending) return;
+    this.#arePending = arePending;
+    this.#options.onReleases?.(arePending);
   }
 
   #check(): void {

@@ -155,6 +155,33 @@ describe('the health of upstreams', () => {
     await within(waiting);
   });
 
+  it('is kept of a server that joins after the upstream has another name for the model of a response', () => {
+    const { health, fail, response } = setUp();
+    const joined = { ...a };
+    const server = { name: '10.0.0.2', key: 'a 10.0.0.2' };
+    const old = { provider: joined, model: 'old name', server };
+    const renamed = { ...old, model: 'new name' };
+    health.take({
+      routes: [renamed],
+      ...{ pressure: new Map(), saturation: new Map(), slotsOf: () => 32 },
+    });
+    expect(health.blockOf(old, response())).toBeUndefined();
+    for (const fault of ['refused', 'broken'] as const) expect(fail(old, { fault })).toBe('counted');
+    expect(health.blockOf(old, response())).toMatchObject({ because: 'open' });
+    expect(health.blockOf(renamed, response())).toBeUndefined();
+    // Operators see the models that there are.
+    expect(health.status()).toMatchObject([{ server: '10.0.0.2', routes: [{ model: 'new name' }] }]);
+  });
+
+  it('is kept of a server that joins a provider that only responses under way have', () => {
+    const { health, goDown, response } = setUp();
+    const old = { provider: provider('left'), model: 'old' };
+    expect(health.mayWaitFor(old)).toBe(true);
+    goDown(old);
+    expect(health.blockOf(old, response())).toMatchObject({ because: 'open' });
+    expect(health.status().map((each) => each.provider)).toEqual(['a', 'b']);
+  });
+
   it('ends a wait whose signal aborts, before it or meanwhile', async () => {
     const { health } = setUp();
     await within(health.pause(3_600_000, AbortSignal.abort()));
@@ -397,7 +424,10 @@ describe('what an operator sees of upstreams', () => {
     fail(large, { fault: 'limited', retryAfterMs: 3_000 });
     const renewed = { ...elsewhere, provider: { ...elsewhere.provider } };
     const added = { ...large, model: 'added' };
-    health.take({ routes: [large, added, renewed], pressure: new Map(), saturation: new Map() });
+    health.take({
+      routes: [large, added, renewed],
+      ...{ pressure: new Map(), saturation: new Map(), slotsOf: () => 32 },
+    });
     expect(health.status()).toMatchObject([
       {
         provider: 'a',

@@ -22,11 +22,11 @@ export interface KnownUpstreams {
   saturation: ReadonlyMap<string, SaturationSettings>;
   /** The variable with its key that this process lacks, by the id of a provider. */
   missing?: ReadonlyMap<string, string>;
+  /** Calls of a route that this process could have in flight. */
+  slotsOf: (route: ModelRoute) => number;
 }
 
 export interface UpstreamHealthOptions extends KnownUpstreams {
-  /** Calls of a route that this process could have in flight. */
-  slotsOf: (route: ModelRoute) => number;
   /** A model of the provider gets no calls because too many wait there. Called at each reading. */
   onSaturated: (provider: string) => void;
   breaker: BreakerSettings;
@@ -61,7 +61,7 @@ export class UpstreamHealth {
   readonly #upstreams = new WeakMap<Provider, Upstream>();
   /** The routes of each provider in effect, by model. */
   #inEffect: ReadonlyMap<Provider, ReadonlyMap<string, ModelRoute>> = new Map();
-  #missing: KnownUpstreams['missing'];
+  #known: KnownUpstreams;
   readonly #waiting = new Set<() => void>();
   readonly #stopping = new Set<Promise<void>>();
   #hasStarted = false;
@@ -69,6 +69,7 @@ export class UpstreamHealth {
 
   constructor(options: UpstreamHealthOptions) {
     this.#options = options;
+    this.#known = options;
     this.take(options);
   }
 
@@ -77,6 +78,7 @@ export class UpstreamHealth {
    * object begins anew. A response under way may go on with an upstream that is no longer among them.
    */
   take(known: KnownUpstreams): void {
+    this.#known = known;
     const inEffect = new Map<Provider, Map<string, ModelRoute>>();
     for (const route of known.routes) {
       const ofProvider = inEffect.get(route.provider) ?? new Map<string, ModelRoute>();
@@ -89,9 +91,10 @@ export class UpstreamHealth {
       this.#stopping.add(stopped);
       void stopped.finally(() => this.#stopping.delete(stopped));
     }
-    for (const [provider, routes] of inEffect) this.#takeUpstream(provider, routes, known);
+    for (const routes of inEffect.values()) {
+      for (const route of routes.values()) this.#of(route).pressure.most = known.slotsOf(route);
+    }
     this.#inEffect = inEffect;
-    this.#missing = known.missing;
     if (this.#hasStarted) this.start();
   }
 
@@ -102,7 +105,7 @@ export class UpstreamHealth {
   }
 
   async stop(): Promise<void> {
-    this.take({ routes: [], pressure: new Map(), saturation: new Map() });
+    this.take({ routes: [], pressure: new Map(), saturation: new Map(), slotsOf: () => 1 });
     await Promise.all(this.#stopping);
   }
 
@@ -133,7 +136,8 @@ export class UpstreamHealth {
 
   /** Whether another response may wait here for a route that takes no calls. Half of the slots are for those that can run. */
   mayWaitFor(route: ModelRoute): boolean {
-    return this.#of(route).waiting.size < Math.max(1, this.#options.slotsOf(route) / 2);
+    const { waiting, pressure } = this.#of(route);
+    return waiting.size < Math.max(1, pressure.most / 2);
   }
 
   /**
@@ -202,43 +206,37 @@ export class UpstreamHealth {
       told.set(name, {
         ...about,
         ...worstOf([connection, ...routes.map(([, { breaker }]) => breaker)]),
-        ...faultsOf(watch?.fault, this.#missing?.get(about.provider)),
+        ...faultsOf(watch?.fault, this.#known.missing?.get(about.provider)),
         routes: routes.map(([model, health]) => statusOf(model, health)),
       });
     }
     return [...told.values()];
   }
 
-  #of({ provider, model }: ModelRoute): RouteHealth {
-    const found = this.#upstreams.get(provider)?.routes.get(model);
-    if (!found) throw new RangeError(`There is no route to '${model}' of provider '${provider.id}'`);
-    return found;
+  /**
+   * The health of a route, which is new if the route is. It may be of no model in effect: a response under way goes on with the name
+   * that the upstream had for its model, also at servers that come later. What is kept of a server goes with its provider.
+   */
+  #of(route: ModelRoute): RouteHealth {
+    const upstream = this.#upstreams.get(route.provider) ?? this.#addUpstream(route);
+    const found = upstream.routes.get(route.model);
+    if (found) return found;
+    const added = this.#healthOf(route, upstream);
+    upstream.routes.set(route.model, added);
+    return added;
   }
 
-  #takeUpstream(
-    provider: Provider,
-    routes: ReadonlyMap<string, ModelRoute>,
-    { pressure, saturation }: KnownUpstreams,
-  ): void {
-    let upstream = this.#upstreams.get(provider);
-    if (!upstream) {
-      const [server] = [...routes.values()].map((route) => route.server);
-      const about = { provider: provider.id, ...(server && { server: server.name }) };
-      const watch = this.#watchOf(about, routes.keys(), saturation.get(server?.key ?? provider.id));
-      upstream = { about, connection: this.#connectionOf(about), watch, routes: new Map() };
-      this.#upstreams.set(provider, upstream);
-    }
-    for (const route of routes.values()) {
-      const known = upstream.routes.get(route.model);
-      if (known) known.pressure.most = this.#options.slotsOf(route);
-      else upstream.routes.set(route.model, this.#healthOf(route, upstream, pressure.get(provider.id)));
-    }
+  #addUpstream({ provider, server }: ModelRoute): Upstream {
+    const about = { provider: provider.id, ...(server && { server: server.name }) };
+    const watch = this.#watchOf(about, this.#known.saturation.get(server?.key ?? provider.id));
+    const upstream = { about, connection: this.#connectionOf(about), watch, routes: new Map() };
+    this.#upstreams.set(provider, upstream);
+    return upstream;
   }
 
   #healthOf(
     route: ModelRoute,
     { about: upstream, connection, watch }: Pick<Upstream, 'about' | 'connection' | 'watch'>,
-    pressure: PressureSettings | undefined,
   ): RouteHealth {
     const { longestRetryAfterMs, now, random, breaker, telemetry } = this.#options;
     const gate = watch?.gate(route.model);
@@ -251,7 +249,7 @@ export class UpstreamHealth {
       now,
       random,
       settings: breaker,
-      pressure: this.#pressureOf(route, pressure),
+      pressure: this.#pressureOf(route),
       nextReadingMs: () => watch?.nextMs,
       onChange: (state, openMs) => this.#tellBreaker(about, state, openMs),
       onRefused: () => telemetry.emit('upstream.refused', about),
@@ -259,23 +257,19 @@ export class UpstreamHealth {
     });
   }
 
-  #pressureOf(route: ModelRoute, settings = defaultPressure): RoutePressure {
-    const { now, random, slotsOf } = this.#options;
-    const { adaptive, floor, latencyTolerance } = settings;
+  #pressureOf(route: ModelRoute): RoutePressure {
+    const { now, random } = this.#options;
+    const { pressure, slotsOf } = this.#known;
+    const { adaptive, floor, latencyTolerance } = pressure.get(route.provider.id) ?? defaultPressure;
     const most = slotsOf(route);
     return new RoutePressure({ isAdaptive: adaptive, floor, most, latencyTolerance, now, random });
   }
 
-  #watchOf(
-    about: AboutUpstream,
-    models: Iterable<string>,
-    settings: SaturationSettings | undefined,
-  ): SaturationWatch | undefined {
+  #watchOf(about: AboutUpstream, settings: SaturationSettings | undefined): SaturationWatch | undefined {
     const { now, telemetry, onSaturated } = this.#options;
     if (!settings) return undefined;
     return new SaturationWatch({
       settings,
-      models,
       now,
       onFault: (fault) => telemetry.emit('upstream.metrics', { ...about, fault }),
       onChange: (change) => telemetry.emit('upstream.saturated', { ...about, ...change }),

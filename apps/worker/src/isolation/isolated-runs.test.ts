@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { createLogger, Telemetry } from '@sluice/runtime';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type IsolatedChild, IsolatedRuns } from './isolated-runs.ts';
 import type { ToIsolated } from './messages.ts';
 
@@ -10,6 +10,7 @@ function setUp() {
   const children: {
     sent: ToIsolated[];
     finish: (responseId: string) => void;
+    tellReleases: (arePending: boolean) => void;
     isConnected: () => boolean;
     failToStart: () => void;
   }[] = [];
@@ -39,6 +40,7 @@ function setUp() {
       sent,
       finish: (responseId) =>
         events.emit('message', { type: 'outcome', responseId, outcome: { kind: 'settled' } }),
+      tellReleases: (arePending) => events.emit('message', { type: 'releases', arePending }),
       isConnected: () => connected,
       // As Node does when there are too many processes or open files: there is no exit.
       failToStart: () => {
@@ -61,6 +63,8 @@ function setUp() {
   const run = (responseId: string) => runs.run({ responseId, tenant: 'team', losses: 1 });
   return { runs, run, settings, children, culprits };
 }
+
+afterEach(() => vi.useRealTimers());
 
 describe('processes for suspects', () => {
   it('that cannot be started leave their suspects to come again, and no place is lost', async () => {
@@ -95,6 +99,38 @@ describe('processes for suspects', () => {
     expect(await Promise.all([first, second])).toEqual([{ kind: 'settled' }, { kind: 'settled' }]);
     await runs.stop();
     expect(children.map(({ isConnected }) => isConnected())).toEqual([false, false]);
+  });
+
+  it('stay while they have claims to release, and end soon after', async () => {
+    vi.useFakeTimers();
+    const { runs, run, children } = setUp();
+    const outcome = run('r1');
+    children[0]?.tellReleases(true);
+    children[0]?.finish('r1');
+    await outcome;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(children[0]?.isConnected()).toBe(true);
+    children[0]?.tellReleases(false);
+    expect(children[0]?.isConnected()).toBe(true);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(children[0]?.isConnected()).toBe(false);
+    await runs.stop();
+  });
+
+  it('stay for their claims also once the settings have changed', async () => {
+    vi.useFakeTimers();
+    const { runs, run, children } = setUp();
+    const outcome = run('r1');
+    children[0]?.tellReleases(true);
+    children[0]?.finish('r1');
+    await outcome;
+    runs.retire();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(children[0]?.isConnected()).toBe(true);
+    children[0]?.tellReleases(false);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(children[0]?.isConnected()).toBe(false);
+    await runs.stop();
   });
 
   it('without a run end at once', async () => {

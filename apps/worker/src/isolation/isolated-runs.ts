@@ -29,6 +29,8 @@ interface Isolated extends Place {
   runs: Map<string, (outcome: Outcome) => void>;
   tenant: string;
   idle: NodeJS.Timeout | undefined;
+  /** It has claims to release once Redis answers. */
+  hasReleases: boolean;
   /** It has settings that are no longer in effect. */
   isRetired: boolean;
 }
@@ -96,7 +98,7 @@ export class IsolatedRuns {
   retire(): void {
     for (const isolated of this.#processes) {
       isolated.isRetired = true;
-      if (isolated.runs.size === 0) void end(isolated);
+      if (mayEnd(isolated)) void end(isolated);
     }
   }
 
@@ -123,6 +125,7 @@ export class IsolatedRuns {
       isTaken: false,
       tenant: '',
       idle: undefined,
+      hasReleases: false,
       isRetired: false,
     };
     this.#processes.add(isolated);
@@ -172,11 +175,15 @@ export class IsolatedRuns {
       this.#options.onLetIn(message.letIn);
       return;
     }
+    if (message.type === 'releases') {
+      isolated.hasReleases = message.arePending;
+      rest(isolated);
+      return;
+    }
     const { runs } = isolated;
     const settle = runs.get(message.responseId);
     runs.delete(message.responseId);
-    if (runs.size === 0)
-      isolated.idle = setTimeout(() => void end(isolated), isolated.isRetired ? 0 : idleMs);
+    rest(isolated);
     settle?.(message.outcome);
   }
 }
@@ -187,6 +194,18 @@ function forkIsolated(): ChildProcess {
     // Its messages carry errors.
     serialization: 'advanced',
   });
+}
+
+/** Whether nothing is lost with a process. The claims that it has to release would count as lost runs. */
+function mayEnd({ runs, hasReleases }: Isolated): boolean {
+  return runs.size === 0 && !hasReleases;
+}
+
+/** Ends a process that has no work in a while, or at once if it gets none any more. */
+function rest(isolated: Isolated): void {
+  clearTimeout(isolated.idle);
+  if (!mayEnd(isolated)) return;
+  isolated.idle = setTimeout(() => void end(isolated), isolated.isRetired ? 0 : idleMs);
 }
 
 /** Has the responses that were to run in a process delivered again in a moment. */

@@ -15,4 +15,6 @@ export type FromIsolated =
   /** The worker has the queues. */
   | { type: 'let_in'; letIn: readonly LetIn[] }
   | { type: 'outcome'; responseId: string; outcome: Outcome }
+  /** Whether the process has claims to release once Redis answers. If it ended before, they would count as lost with it. */
+  | { type: 'releases'; arePending: boolean }
   | { type: 'happened'; told: TelemetryFact };

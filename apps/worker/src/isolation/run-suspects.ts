@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '@sluice/config';
 import type { Provider } from '@sluice/providers';
+import type { Outcome } from '@sluice/queue';
 import { createLogger, type Logger, throttledWarning } from '@sluice/runtime';
 import { connect, type ConnectedSettings, isolatedRole } from '@sluice/wiring';
 import { AttemptRunner } from '../attempt-runner.ts';
 import type { CreateProvider } from '../servers/server-pool.ts';
 import { mostProcesses } from './choose-place.ts';
 import type { FromIsolated, ToIsolated } from './messages.ts';
+
+/** When to look again at a response whose run has rejected, in milliseconds. */
+const afterRejectionMs = 1_000;
 
 /** The worker of a process that runs suspects, as that process has it. */
 export interface SuspectsLink {
@@ -20,46 +24,85 @@ export interface SuspectsLink {
   createProviderOf?: (settings: Settings, logger: Logger) => CreateProvider;
 }
 
+interface Suspects {
+  runner: AttemptRunner;
+  logger: Logger;
+  /** Resolves when responses can be run, which may take as long as Redis is away. Rejects with the reason of an interruption. */
+  started: Promise<void>;
+}
+
 /** Runs suspects for a worker until it disconnects: claims, writes and hears of cancellations by itself. */
 export async function runSuspects(link: SuspectsLink): Promise<void> {
-  let runner: Promise<AttemptRunner> | undefined;
+  const interruption = new AbortController();
+  const { signal: interrupted } = interruption;
+  const { promise: ready, resolve: beReady } = Promise.withResolvers<void>();
+  let suspects: Suspects | undefined;
   const running = new Set<Promise<void>>();
+  const interrupt = () => {
+    interruption.abort();
+    suspects?.runner.running.interruptAll();
+    beReady();
+  };
   const run = async (responseId: string) => {
-    const outcome = await (await runner)?.execute(responseId);
-    if (outcome) link.send({ type: 'outcome', responseId, outcome });
+    await ready;
+    const outcome = interrupted.aborted ? givenBack : await outcomeOf(suspects, responseId);
+    link.send({ type: 'outcome', responseId, outcome });
   };
   await new Promise<void>((resolve, reject) => {
-    const begin = (responseId: string) => {
-      const begun = run(responseId).finally(() => running.delete(begun));
-      running.add(begun);
-      begun.catch(reject);
-    };
-    link.onMessage((message) => {
+    const take = (message: ToIsolated) => {
       switch (message.type) {
         case 'settings':
-          runner = start(message.settings, link);
-          runner.catch(reject);
+          suspects = start(message.settings, link, interrupted);
+          suspects.started.then(beReady, (error: unknown) => {
+            if (!interrupted.aborted) reject(error);
+          });
           break;
-        case 'run':
-          begin(message.responseId);
+        case 'run': {
+          const begun = run(message.responseId).finally(() => running.delete(begun));
+          running.add(begun);
+          begun.catch(reject);
           break;
+        }
         case 'interrupt':
-          void runner?.then((each) => each.running.interruptAll());
+          interrupt();
           break;
+      }
+    };
+    link.onMessage((message) => {
+      try {
+        take(message);
+      } catch (error) {
+        reject(error);
       }
     });
     link.onDisconnect(resolve);
   });
-  const started = await runner;
-  started?.running.interruptAll();
+  interrupt();
   await Promise.all(running);
-  await started?.stop();
+  await suspects?.runner.stop();
 }
 
-async function start(
+const givenBack: Outcome = { kind: 'given_back' };
+
+/**
+ * Runs a suspect. A run that rejects is a defect, or the store has been away for too long. It is no reason to end the process, with which
+ * all others in it would seem to be lost.
+ */
+async function outcomeOf(suspects: Suspects | undefined, responseId: string): Promise<Outcome> {
+  try {
+    if (!suspects) throw new TypeError('A response came before the settings');
+    return await suspects.runner.execute(responseId);
+  } catch (error) {
+    suspects?.logger.error({ responseId, err: error }, 'attempt rejected');
+    return { kind: 'later', afterMs: afterRejectionMs };
+  }
+}
+
+function start(
   settings: ConnectedSettings,
   { send, providersOf, createProviderOf }: SuspectsLink,
-): Promise<AttemptRunner> {
+  interrupted: AbortSignal,
+): Suspects {
   const logger = createLogger({ name: 'worker', level: settings.logLevel });
   const workerId = randomUUID();
   const role = isolatedRole({
@@ -88,8 +131,8 @@ async function start(
     // All of them together hold no more than the worker does.
     memoryShare: 1 / mostProcesses,
     holdQueue: () => undefined,
+    onReleases: (arePending) => send({ type: 'releases', arePending }),
   });
   // Redis is waited for. A process that failed because it is away would leave a bystander to blame.
-  await runner.start(new AbortController().signal);
-  return runner;
+  return { runner, logger, started: runner.start(interrupted) };
 }

@@ -65,6 +65,8 @@ export class RunnerModels {
   /** Every upstream that is not closed. */
   readonly #open: Set<Upstream>;
   readonly #closing = new Set<Promise<void>>();
+  /** Those that the settings have, or those that are prepared, or a model that is still served. */
+  #inEffect: ReadonlySet<Upstream>;
 
   constructor(options: RunnerModelsOptions) {
     this.#options = options;
@@ -78,6 +80,7 @@ export class RunnerModels {
     );
     this.#open = new Set([...this.#byId.values()].map(({ upstream }) => upstream));
     this.#entries = this.#entriesOf(settings.models);
+    this.#inEffect = this.#findInEffect();
   }
 
   /** Begins to resolve the names of providers whose servers are behind one. */
@@ -156,6 +159,7 @@ export class RunnerModels {
     }
     for (const { upstream } of made) this.#open.add(upstream);
     this.#prepared = prepared;
+    this.#inEffect = this.#findInEffect();
   }
 
   /**
@@ -177,8 +181,9 @@ export class RunnerModels {
     // One that was removed before this process began has the routes that it says.
     for (const [id, own] of this.#entriesOf(removed)) entries.set(id, this.#entries.get(id) ?? own);
     this.#entries = entries;
+    this.#inEffect = this.#findInEffect();
     for (const upstream of this.#open) {
-      if (upstream instanceof ServerPool && !this.#isInEffect(upstream)) upstream.settle();
+      if (upstream instanceof ServerPool && !this.#inEffect.has(upstream)) upstream.settle();
       this.#closeIfUnused(upstream);
     }
     if (this.#hasStarted) this.start();
@@ -223,11 +228,10 @@ export class RunnerModels {
     return new ServerPool({ settings, first, createProvider, resolve, onChange, onError });
   }
 
-  /** Whether the settings have it, or those that are prepared, or a model that is still served. */
-  #isInEffect(upstream: Upstream): boolean {
+  #findInEffect(): Set<Upstream> {
     const ofSettings = [...this.#byId.values(), ...(this.#prepared?.values() ?? [])];
     const ofModels = [...this.#entries.values()].flatMap(({ all }) => all);
-    return [...ofSettings, ...ofModels].some((each) => each.upstream === upstream);
+    return new Set([...ofSettings, ...ofModels].map(({ upstream }) => upstream));
   }
 
   #release(upstream: Upstream): void {
@@ -241,7 +245,7 @@ export class RunnerModels {
   }
 
   #closeIfUnused(upstream: Upstream): void {
-    if (!this.#open.has(upstream) || this.#uses.has(upstream) || this.#isInEffect(upstream)) return;
+    if (!this.#open.has(upstream) || this.#uses.has(upstream) || this.#inEffect.has(upstream)) return;
     this.#open.delete(upstream);
     const closed = upstream.close().catch(this.#options.onError);
     this.#closing.add(closed);

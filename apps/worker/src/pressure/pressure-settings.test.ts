@@ -80,7 +80,7 @@ describe('the slots of a route', () => {
   };
   const routes = [{ provider: 'up', model: 'm' }];
   const slotsWith = (models: { id: string; queue: string; concurrency?: number; routes: typeof routes }[]) =>
-    slotsOf({ models, workerConcurrency: 32 }, { provider, model: 'm' });
+    slotsOf({ models, workerConcurrency: 32 })({ provider, model: 'm' });
 
   it('are those of every queue whose models use it', () => {
     expect(slotsWith([{ id: 'a', queue: 'a', routes }])).toBe(32);
@@ -92,5 +92,24 @@ describe('the slots of a route', () => {
         { id: 'd', queue: 'd', routes: [{ provider: 'up', model: 'other' }] },
       ]),
     ).toBe(40);
+  });
+
+  it('are those of the worker for a route that responses under way have and no model', () => {
+    expect(slotsWith([{ id: 'a', queue: 'a', routes: [{ provider: 'up', model: 'new name' }] }])).toBe(32);
+  });
+
+  it('are found for all routes with one look at each model', () => {
+    let looks = 0;
+    const models = Array.from({ length: 100 }, (_, at) => ({
+      id: `m${at}`,
+      queue: `m${at}`,
+      get routes() {
+        looks += 1;
+        return [{ provider: 'up', model: `m${at}` }];
+      },
+    }));
+    const slots = slotsOf({ models, workerConcurrency: 32 });
+    expect(models.map(({ id: model }) => slots({ provider, model }))).toEqual(models.map(() => 32));
+    expect(looks).toBe(100);
   });
 });

@@ -44,20 +44,32 @@ export function metricsHeaders(
   return { ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }), ...headers };
 }
 
-/** Calls of a route that one worker can have in flight: the slots of every queue with a model that has this route. */
-export function slotsOf(
-  { models, workerConcurrency }: Pick<Settings, 'models' | 'workerConcurrency'>,
-  route: ModelRoute,
-): number {
-  const queues = new Map<string, number>();
+/**
+ * Finds the calls of a route that one worker can have in flight: the slots of every queue with a model that has this route. It goes
+ * over the models once for all routes, as there may be thousands of both. A route that no model has is called by responses that
+ * began with it: by all that the worker runs of a queue, perhaps.
+ */
+export function slotsOf({
+  models,
+  workerConcurrency,
+}: Pick<Settings, 'models' | 'workerConcurrency'>): (route: ModelRoute) => number {
+  const slotsOfQueues = new Map<string, Map<string, number>>();
   for (const { queue, concurrency = workerConcurrency, routes } of models) {
-    const isRouted = routes.some(
-      ({ provider, model }) => provider === route.provider.id && model === route.model,
-    );
-    if (isRouted) queues.set(queue, Math.min(concurrency, workerConcurrency));
+    for (const { provider, model } of routes) {
+      const key = routeKey(provider, model);
+      const ofRoute = slotsOfQueues.get(key) ?? new Map<string, number>();
+      slotsOfQueues.set(key, ofRoute.set(queue, Math.min(concurrency, workerConcurrency)));
+    }
   }
-  return Math.max(
-    1,
-    [...queues.values()].reduce((sum, slots) => sum + slots, 0),
+  const slots = new Map(
+    [...slotsOfQueues].map(([key, ofRoute]) => [
+      key,
+      [...ofRoute.values()].reduce((sum, each) => sum + each, 0),
+    ]),
   );
+  return ({ provider, model }) => slots.get(routeKey(provider.id, model)) ?? workerConcurrency;
+}
+
+function routeKey(providerId: string, model: string): string {
+  return `${providerId} ${model}`;
 }

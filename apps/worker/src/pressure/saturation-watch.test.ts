@@ -24,7 +24,6 @@ it('has its gates open once it is stopped, and reads again when it is started ag
       everyMs: 20,
       headers: {},
     },
-    models: ['m'],
     now: () => performance.now(),
     onFault: () => undefined,
     onChange: ({ isSaturated }) => changes.push(isSaturated),

@@ -16,8 +16,6 @@ export interface SaturationSettings {
 
 export interface SaturationWatchOptions {
   settings: SaturationSettings;
-  /** The upstream's names of its models. */
-  models: Iterable<string>;
   /** For durations, in milliseconds. */
   now: () => number;
   /** Called when a reading fails for another reason than the one before, and when it does not fail any more. */
@@ -40,7 +38,8 @@ const slackMs = 100;
  */
 export class SaturationWatch {
   readonly #options: SaturationWatchOptions;
-  readonly #gates: Map<string, SaturationGate>;
+  /** By the upstream's name of the model. */
+  readonly #gates = new Map<string, SaturationGate>();
   #nextAt = Number.NEGATIVE_INFINITY;
   #fault: string | undefined;
   /** The models that get no calls since the last reading. */
@@ -49,7 +48,6 @@ export class SaturationWatch {
 
   constructor(options: SaturationWatchOptions) {
     this.#options = options;
-    this.#gates = new Map([...options.models].map((model) => [model, new SaturationGate(options.settings)]));
   }
 
   /** The gate of a model. One that was not known yet is open until the next reading. */

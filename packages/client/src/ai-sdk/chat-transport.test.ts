@@ -1,5 +1,5 @@
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ApiError, type Client, type CreateRequest, type ResponseEvent } from '../index.ts';
 import { createChatTransport } from './chat-transport.ts';
 import { memoryStorage } from './chat-storage.ts';
@@ -145,6 +145,109 @@ describe('a message that is sent', () => {
     const stopping = new AbortController();
     await transport.sendMessages({ ...sending, messages: [question], abortSignal: stopping.signal });
     stopping.abort();
+    expect(asked.cancelled).toEqual([id]);
+    expect(await storage.get('chat')).toBeUndefined();
+  });
+});
+
+describe('a message that is stopped before the first event of its response', () => {
+  /** A client whose responses begin when the test says so, and whose streams end with their signal. */
+  function slowClient() {
+    const { client, asked } = fakeClient();
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const signals: (AbortSignal | undefined)[] = [];
+    async function* slow(signal: AbortSignal | undefined) {
+      signals.push(signal);
+      const ended = new Promise<never>((_resolve, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason));
+      });
+      await Promise.race([begun, ended]);
+      yield* events;
+    }
+    const slowed: typeof client = {
+      ...client,
+      stream: (request, options) => {
+        asked.created.push(request);
+        return slow(options?.signal);
+      },
+      follow: (_id, options) => slow(options?.signal),
+    };
+    return { client: slowed, asked, begin, signals };
+  }
+
+  it('rejects at once, and its response is cancelled as soon as its id is known', async () => {
+    const { client, asked, begin, signals } = slowClient();
+    const storage = memoryStorage();
+    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+    const stopping = new AbortController();
+    const sent = transport.sendMessages({
+      ...sending,
+      messages: [question],
+      abortSignal: stopping.signal,
+    });
+    await vi.waitFor(() => expect(signals).toHaveLength(1));
+    const reason = new Error('stopped');
+    stopping.abort(reason);
+    await expect(sent).rejects.toBe(reason);
+    expect(signals[0]?.aborted).toBe(false);
+    begin();
+    await vi.waitFor(() => expect(asked.cancelled).toEqual([id]));
+    expect(signals[0]?.aborted).toBe(true);
+    expect(await storage.get('chat')).toBeUndefined();
+  });
+
+  it('waits some seconds for the id, and no longer', async () => {
+    vi.useFakeTimers();
+    try {
+      const { client, asked, signals } = slowClient();
+      const transport = createChatTransport({ client, request: { model: 'm' }, storage: memoryStorage() });
+      const stopping = new AbortController();
+      const sent = transport.sendMessages({
+        ...sending,
+        messages: [question],
+        abortSignal: stopping.signal,
+      });
+      await vi.advanceTimersByTimeAsync(0);
+      stopping.abort();
+      await expect(sent).rejects.toBe(stopping.signal.reason);
+      await vi.advanceTimersByTimeAsync(10_000);
+      expect(signals[0]?.aborted).toBe(true);
+      expect(asked.cancelled).toEqual([]);
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('is not sent when it is stopped while its request is prepared', async () => {
+    const { client, asked } = slowClient();
+    const stopping = new AbortController();
+    const transport = createChatTransport({
+      ...{ client, request: { model: 'm' }, storage: memoryStorage() },
+      prepareRequest: () => {
+        stopping.abort();
+        return { model: 'm', input: 'Hi' };
+      },
+    });
+    const sent = transport.sendMessages({
+      ...sending,
+      messages: [question],
+      abortSignal: stopping.signal,
+    });
+    await expect(sent).rejects.toBe(stopping.signal.reason);
+    expect(asked.created).toEqual([]);
+  });
+
+  it('has its response cancelled also where a page that is loaded again reads it', async () => {
+    const { client, asked, signals } = slowClient();
+    const storage = memoryStorage();
+    await storage.set('chat', JSON.stringify({ responseId: id }));
+    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+    const stopping = new AbortController();
+    const reading = transport.reconnectToStream({ chatId: 'chat', abortSignal: stopping.signal });
+    await vi.waitFor(() => expect(signals).toHaveLength(1));
+    stopping.abort();
+    await expect(reading).rejects.toBe(stopping.signal.reason);
     expect(asked.cancelled).toEqual([id]);
     expect(await storage.get('chat')).toBeUndefined();
   });

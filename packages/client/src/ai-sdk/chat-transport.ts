@@ -27,12 +27,15 @@ interface Pending {
   before?: UIMessageChunk[];
 }
 
+/** How long a response whose chat is stopped before its first event may take to tell its id, in milliseconds. */
+const idWithinMs = 10_000;
+
 /**
  * Connects `useChat` of the AI SDK to a service, without a server of its own in between.
  *
  * Responses run in the background, so one survives a page that is loaded again: its id is kept from its first event until its
- * last chunk was read, and `resume: true` reads it from its beginning. A chat that is stopped cancels its response. A page that is
- * left does not.
+ * last chunk was read, and `resume: true` reads it from its beginning. A chat that is stopped cancels its response, as soon as the
+ * id is known. A page that is left does not.
  */
 export function createChatTransport<Message extends UIMessage = UIMessage>({
   client,
@@ -45,9 +48,11 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
     async sendMessages(options) {
       const { chatId, messages, trigger, abortSignal } = options;
       const asked = await prepareRequest(options);
-      const reading = new Reading(abortSignal);
+      abortSignal?.throwIfAborted();
+      const reading = new Reading();
       const events = client.stream({ ...asked, background: true }, { signal: reading.signal });
-      const first = await firstOf(events);
+      const first = await firstUnlessStopped(client, events, { reading, stopped: abortSignal });
+      reading.endWith(abortSignal);
       const last = messages.at(-1);
       const goesOn = trigger === 'submit-message' && last?.role === 'assistant';
       const responseId = first.response.id;
@@ -65,12 +70,14 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
     async reconnectToStream({ chatId, abortSignal }) {
       const pending = pendingIn(await storage.get(chatId));
       if (!pending) return null;
-      const reading = new Reading(abortSignal);
+      const reading = new Reading();
+      reading.endWith(abortSignal);
       const events = client.follow(pending.responseId, { signal: reading.signal });
       try {
         const first = await firstOf(events);
         return show({ client, storage, chatId }, pending, events, { first, reading });
       } catch (error) {
+        if (abortSignal?.aborted) stopChat({ client, storage, chatId }, pending.responseId);
         if (!isGone(error)) throw error;
         await storage.delete(chatId);
         return null;
@@ -82,13 +89,18 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
 /** The reading of a response: it ends when the chat is stopped, and when nobody reads the chat any more. */
 class Reading {
   readonly #over = new AbortController();
-  /** Aborted when the chat is stopped. */
-  readonly stopped: AbortSignal | undefined;
+  #stopped: AbortSignal | undefined;
 
-  constructor(stopped: AbortSignal | undefined) {
-    this.stopped = stopped;
+  /** Ends the connection as soon as the chat is stopped. Called once. */
+  endWith(stopped: AbortSignal | undefined): void {
+    this.#stopped = stopped;
     stopped?.addEventListener('abort', this.#stop, { once: true });
     if (stopped?.aborted) this.#stop();
+  }
+
+  /** Aborted when the chat is stopped. */
+  get stopped(): AbortSignal | undefined {
+    return this.#stopped;
   }
 
   /** For the connection. */
@@ -98,11 +110,11 @@ class Reading {
 
   /** Ends the connection at once, also while it waits for an event. */
   leave(): void {
-    this.stopped?.removeEventListener('abort', this.#stop);
+    this.#stopped?.removeEventListener('abort', this.#stop);
     this.#over.abort();
   }
 
-  readonly #stop = () => this.#over.abort(this.stopped?.reason);
+  readonly #stop = () => this.#over.abort(this.#stopped?.reason);
 }
 
 interface ShownChat {
@@ -111,20 +123,22 @@ interface ShownChat {
   chatId: string;
 }
 
+/** Cancels the response of a chat that is stopped. Whether it is cancelled in time or ends by itself, nobody looks any more. */
+function stopChat({ client, storage, chatId }: ShownChat, responseId: string): void {
+  void Promise.resolve(storage.delete(chatId)).catch(() => undefined);
+  client.cancel(responseId).catch(() => undefined);
+}
+
 /** Reads a response as chunks, from its first event on. A chat that is stopped cancels it. */
 function show(
-  { client, storage, chatId }: ShownChat,
+  shown: ShownChat,
   { responseId, messageId, before }: Pending,
   events: AsyncGenerator<ResponseEvent, void, undefined>,
   { first, reading }: { first: ResponseEvent; reading: Reading },
 ): ReadableStream<UIMessageChunk> {
   const { stopped: signal } = reading;
   const chunks = new UiChunks({ messageId, before });
-  const stop = () => {
-    void Promise.resolve(storage.delete(chatId)).catch(() => undefined);
-    // Whether it is cancelled in time or ends by itself, nobody looks any more.
-    client.cancel(responseId).catch(() => undefined);
-  };
+  const stop = () => stopChat(shown, responseId);
   signal?.addEventListener('abort', stop, { once: true });
   if (signal?.aborted) stop();
   const leave = () => {
@@ -147,7 +161,7 @@ function show(
           if (sent > 0) return;
         }
         leave();
-        await storage.delete(chatId);
+        await shown.storage.delete(shown.chatId);
         controller.close();
       } catch (error) {
         leave();
@@ -158,6 +172,35 @@ function show(
       leave();
       await events.return();
     },
+  });
+}
+
+/**
+ * The first event of a response that is created. It rejects with the signal's reason as soon as the chat is stopped before that.
+ * The response may be accepted by then, and would run to its end, so its connection stays until the id is known and it can be
+ * cancelled.
+ */
+function firstUnlessStopped(
+  client: Pick<Client, 'cancel'>,
+  events: AsyncGenerator<ResponseEvent, void, undefined>,
+  { reading, stopped }: { reading: Reading; stopped: AbortSignal | undefined },
+): ReturnType<typeof firstOf> {
+  const first = firstOf(events);
+  if (!stopped) return first;
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      reject(stopped.reason);
+      const timer = setTimeout(() => reading.leave(), idWithinMs);
+      const cancelled = first.then(async ({ response }) => {
+        reading.leave();
+        await Promise.all([events.return(), client.cancel(response.id)]);
+      });
+      // Nobody looks any more, and a creation that was refused has nothing to cancel.
+      cancelled.catch(() => undefined).finally(() => clearTimeout(timer));
+    };
+    stopped.addEventListener('abort', stop, { once: true });
+    const listensNoMore = () => stopped.removeEventListener('abort', stop);
+    first.then(resolve, reject).finally(listensNoMore);
   });
 }
 
