@@ -116,9 +116,8 @@ export class Files {
   }
 
   async list(tenant: string, { limit, order, after, purpose }: ListFilesQuery): Promise<Page<FileObject>> {
-    const now = this.#now();
-    const all = (await this.#store.list(tenant)).filter(
-      (file) => !isExpired(file, now) && (purpose === undefined || file.purpose === purpose),
+    const all = (await this.#unexpired(tenant)).filter(
+      (file) => purpose === undefined || file.purpose === purpose,
     );
     const sign = order === 'asc' ? 1 : -1;
     const sorted = all.toSorted(
@@ -160,6 +159,12 @@ export class Files {
     return this.#store.sweepWork(isOpen, this.#now());
   }
 
+  /** What has expired is no file any more, though it lies there until the next sweep. */
+  async #unexpired(tenant: string): Promise<StoredFile[]> {
+    const now = this.#now();
+    return (await this.#store.list(tenant)).filter((file) => !isExpired(file, now));
+  }
+
   async #find(tenant: string, id: string): Promise<StoredFile> {
     const file = await this.#store.find(tenant, id);
     if (!file || isExpired(file, this.#now())) throw fileNotFound(id);
@@ -169,7 +174,7 @@ export class Files {
   /** How many bytes a new file may have. Two that come at once may both have what is left. */
   async #roomOf(tenant: string): Promise<number> {
     const { limits } = this.#options;
-    const all = await this.#store.list(tenant);
+    const all = await this.#unexpired(tenant);
     const bytes = all.reduce((sum, file) => sum + file.bytes, 0);
     if (all.length >= limits.tenantFiles || bytes >= limits.tenantBytes) {
       const message = `You have ${all.length} files of ${bytes} bytes, which is as much as you may: delete some.`;
