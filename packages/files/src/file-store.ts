@@ -15,12 +15,12 @@ export interface FileStore {
   /** The content of a file that was found. The reader may take hours. */
   read(tenant: string, file: StoredFile): Readable;
   remove(tenant: string, id: string): Promise<void>;
-  /** Takes away files that have expired, and what was half made when a process died. */
+  /** Takes away files that have expired by `now`, and what was half made when a process died and is old by the clock of this place. */
   sweep(now: number): Promise<void>;
   /** Goes on with work of this name where another process has left it, or begins it. */
   openWork(name: string): Promise<Work>;
   /** Takes away all work of this name that was left, for it is done. Without any it does nothing. */
   removeWork(name: string): Promise<void>;
-  /** Takes away work that has been left for two days, unless it is open. */
-  sweepWork(isOpen: (name: string) => boolean, now: number): Promise<void>;
+  /** Takes away work that has been left for two days by the clock of this place, unless it is open. */
+  sweepWork(isOpen: (name: string) => boolean): Promise<void>;
 }

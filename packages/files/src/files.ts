@@ -28,8 +28,8 @@ export interface FilesOptions {
   store: FileStore;
   limits: FileLimits;
   logger: Logger;
-  /** Milliseconds since 1970; `Date.now` by default. */
-  now?: () => number;
+  /** Milliseconds since 1970, by the clock that all processes have. It may throw what a caller is told, while nobody knows it. */
+  now: () => number;
 }
 
 export interface NewFile {
@@ -58,15 +58,18 @@ export class Files {
 
   constructor(options: FilesOptions) {
     this.#options = options;
-    this.#now = options.now ?? Date.now;
+    this.#now = options.now;
     this.#store = options.store;
   }
 
   start(): void {
-    const sweep = () =>
-      this.#store
-        .sweep(this.#now())
-        .catch((error: unknown) => this.#options.logger.warn({ err: error }, 'files not swept'));
+    const sweep = async () => {
+      try {
+        await this.#store.sweep(this.#now());
+      } catch (error) {
+        this.#options.logger.warn({ err: error }, 'files not swept');
+      }
+    };
     this.#timer = setInterval(() => void sweep(), sweepEveryMs);
     void sweep();
   }
@@ -156,7 +159,7 @@ export class Files {
 
   /** Takes away work that has been left for two days, unless it is open. */
   sweepWork(isOpen: (name: string) => boolean): Promise<void> {
-    return this.#store.sweepWork(isOpen, this.#now());
+    return this.#store.sweepWork(isOpen);
   }
 
   /** What has expired is no file any more, though it lies there until the next sweep. */

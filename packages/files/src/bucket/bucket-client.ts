@@ -19,8 +19,8 @@ export interface BucketOptions {
 export interface BucketObject {
   key: string;
   bytes: number;
-  /** Milliseconds since 1970, by the clock of the bucket. */
-  changedAt: number;
+  /** How long ago it was written, by the clock of the bucket, in milliseconds. */
+  ageMs: number;
 }
 
 /** The times within which a bucket is to take a connection, and to answer, in milliseconds. */
@@ -57,20 +57,34 @@ export class BucketClient {
   async *list(prefix: string): AsyncGenerator<BucketObject> {
     let from: string | undefined;
     do {
-      const page = await this.#ask(({ sdk, client }) =>
-        client.send(
-          new sdk.ListObjectsV2Command({
-            Bucket: this.#options.name,
-            Prefix: prefix,
-            ContinuationToken: from,
-          }),
-        ),
-      );
+      const { page, answeredAt } = await this.#listPage(prefix, from);
       for (const { Key: key, Size: bytes = 0, LastModified: changed } of page.Contents ?? []) {
-        if (key !== undefined) yield { key, bytes, changedAt: changed?.getTime() ?? 0 };
+        if (key !== undefined) yield { key, bytes, ageMs: answeredAt - (changed?.getTime() ?? 0) };
       }
       from = page.IsTruncated ? page.NextContinuationToken : undefined;
     } while (from !== undefined);
+  }
+
+  /** A page of a list, and when the bucket answered, by its own clock, in milliseconds since 1970. */
+  #listPage(prefix: string, from: string | undefined) {
+    return this.#ask(async ({ sdk, client }) => {
+      const list = new sdk.ListObjectsV2Command({
+        Bucket: this.#options.name,
+        Prefix: prefix,
+        ContinuationToken: from,
+      });
+      let date: string | undefined;
+      list.middlewareStack.add(
+        (next) => async (args) => {
+          const answer = await next(args);
+          date = (answer.response as { headers?: Record<string, string> }).headers?.['date']; // of HTTP
+          return answer;
+        },
+        { step: 'deserialize' },
+      );
+      const page = await client.send(list);
+      return { page, answeredAt: date === undefined ? Date.now() : Date.parse(date) };
+    });
   }
 
   /** Writes some bytes of a file of this machine as an object, which is there as a whole or not at all. */

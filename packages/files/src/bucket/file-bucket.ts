@@ -63,7 +63,7 @@ export class FileBucket implements FileStore {
   }
 
   async sweep(now: number): Promise<void> {
-    await this.#drafts.sweep(now);
+    await this.#drafts.sweep();
     for await (const { key, bytes } of this.#client.list(this.#keys.files)) {
       const file = this.#keys.parse(key, bytes);
       if (file && isExpired(file, now)) await this.#client.remove(key);
@@ -79,11 +79,11 @@ export class FileBucket implements FileStore {
     return this.#client.removeAll(this.#keys.ofWork(name));
   }
 
-  async sweepWork(isOpen: (name: string) => boolean, now: number): Promise<void> {
+  async sweepWork(isOpen: (name: string) => boolean): Promise<void> {
     const { allWork } = this.#keys;
-    for await (const { key, changedAt } of this.#client.list(allWork)) {
+    for await (const { key, ageMs } of this.#client.list(allWork)) {
       const [name = ''] = key.slice(allWork.length).split('/');
-      if (now - changedAt > halfMadeMs && !isOpen(name)) await this.#client.remove(key);
+      if (ageMs > halfMadeMs && !isOpen(name)) await this.#client.remove(key);
     }
   }
 
