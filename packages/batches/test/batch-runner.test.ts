@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { FileFolder, Files } from '@sluice/files';
-import { eventually, latch, testRedis, type TestRedis } from '@sluice/testing';
+import { eventually, latch, testRedis, type TestRedis, within } from '@sluice/testing';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -24,6 +24,7 @@ import { longestLine } from '../src/batch-lines.ts';
 const owner = { tenant: 'team-a', key: 'a1b2c3d4e5f60718' };
 const day = 24 * 3_600_000;
 const logger = pino({ level: 'silent' });
+const limits = { bytes: 1e9, tenantBytes: 1e9, tenantFiles: 100 };
 
 let redis: TestRedis;
 let folder: string;
@@ -40,7 +41,6 @@ beforeEach(async () => {
   redis = await testRedis();
   folder = await mkdtemp(join(tmpdir(), 'sluice-batches-'));
   now = 1_700_000_000_000;
-  const limits = { bytes: 1e9, tenantBytes: 1e9, tenantFiles: 100 };
   files = new Files({ store: new FileFolder(folder), limits, logger, now: () => now });
   store = new BatchStore({ connection: redis.client, keyPrefix: redis.prefix });
   batches = new Batches({ store, files, now: () => now });
@@ -305,6 +305,28 @@ describe('the process that runs batches', () => {
     now += 3_600_000;
     await areGone();
   });
+
+  it.each(['openWork', 'keep', 'removeWork'] as const)(
+    'leaves a batch whose files are slow, in %s',
+    async (slow) => {
+      const id = await aBatch(['one']);
+      const asked = latch();
+      const own = new Files({ store: new FileFolder(folder), limits, logger, now: () => now });
+      // As a bucket that does not answer.
+      const isLeft = (...given: unknown[]) =>
+        new Promise((_resolve, reject) => {
+          const signal = given.find((each) => each instanceof AbortSignal);
+          signal?.addEventListener('abort', () => reject(new Error('left')));
+          asked.open();
+        });
+      Object.assign(own, { [slow]: isLeft });
+      const { runner } = aRunner({ files: own });
+      await asked.wait();
+      await within(runner.stop());
+      aRunner();
+      expect(await ended(id)).toMatchObject({ status: 'completed', request_counts: { completed: 1 } });
+    },
+  );
 
   it('runs those of a tenant while another one has more than its places, all of which wait', async () => {
     for (let count = 0; count < 10; count += 1) await aBatch(['wait']);

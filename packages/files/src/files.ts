@@ -103,6 +103,7 @@ export class Files {
     tenant: string,
     { id = newFileId(), name, purpose, expiresAfterSeconds }: NewFile,
     draft: Draft,
+    signal?: AbortSignal,
   ): Promise<FileObject> {
     const createdAt = this.#now();
     const seconds = expiresAfterSeconds ?? (purpose === 'batch' ? batchSeconds : undefined);
@@ -114,7 +115,7 @@ export class Files {
       createdAt,
       expiresAt: seconds === undefined ? undefined : createdAt + seconds * 1_000,
     };
-    await this.#store.keep(tenant, file, draft);
+    await this.#store.keep(tenant, file, draft, signal);
     return presentFile(file);
   }
 
@@ -148,13 +149,13 @@ export class Files {
   }
 
   /** Goes on with work of this name, whichever process has left it, or begins it. */
-  openWork(name: string): Promise<Work> {
-    return this.#store.openWork(name);
+  openWork(name: string, signal?: AbortSignal): Promise<Work> {
+    return this.#store.openWork(name, signal);
   }
 
   /** Takes away all work of this name that was left, for it is done. Without any it does nothing. */
-  removeWork(name: string): Promise<void> {
-    return this.#store.removeWork(name);
+  removeWork(name: string, signal?: AbortSignal): Promise<void> {
+    return this.#store.removeWork(name, signal);
   }
 
   /** Takes away work that has been left for two days, unless it is open. */

@@ -1,7 +1,8 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@sluice/runtime';
+import { eventually, latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FileBucket } from '../src/index.ts';
 import { type BucketInMemory, startBucketInMemory } from './bucket-in-memory.ts';
@@ -50,5 +51,64 @@ describe('work in a bucket', () => {
     await store.sweepWork((name) => name === 'open');
     expect(await entriesOf('open')).toEqual(['one']);
     expect(await entriesOf('left')).toEqual([]);
+  });
+
+  it('is fetched a few pieces at a time, in their order', async () => {
+    const before = await store.openWork('batch');
+    const lines = Array.from({ length: 30 }, (_, at) => `${at}\n`);
+    // One of them is longer than what is asked for at a time.
+    lines[3] = `${'x'.repeat(2_500_000)}\n`;
+    let saved = '';
+    for (const line of lines) {
+      saved += line;
+      await writeFile(join(before.path, 'one'), saved);
+      await before.save('one', Buffer.byteLength(saved));
+    }
+    const underWay = { now: 0, most: 0 };
+    const several = latch();
+    bucket.mayAnswer = async (_method, key) => {
+      if (key === '') return; // a list
+      underWay.now += 1;
+      underWay.most = Math.max(underWay.most, underWay.now);
+      if (underWay.now >= 4) several.open();
+      await several.wait();
+      underWay.now -= 1;
+    };
+    const { path } = await store.openWork('batch');
+    expect((await readFile(join(path, 'one'), 'utf8')) === saved).toBe(true);
+    expect(underWay.most).toBeGreaterThanOrEqual(4);
+    expect(underWay.most).toBeLessThanOrEqual(8);
+  });
+
+  it('is left while it is fetched, saved or removed, and leaves no folder', async () => {
+    const work = await store.openWork('batch');
+    for (const name of ['one', 'two']) {
+      await writeFile(join(work.path, name), 'x');
+      await work.save(name, 1);
+    }
+    const never = latch();
+    const calls: [string, (signal: AbortSignal) => Promise<unknown>][] = [
+      ['GET', (signal) => store.openWork('batch', signal)],
+      ['PUT', (signal) => work.save('one', 2, signal)],
+      ['DELETE', (signal) => work.drop('one', signal)],
+      ['DELETE', (signal) => store.removeWork('batch', signal)],
+    ];
+    await writeFile(join(work.path, 'one'), 'xy');
+    for (const [wanted, call] of calls) {
+      const asked = latch();
+      bucket.mayAnswer = async (method, key) => {
+        if (method !== wanted || key === '') return;
+        asked.open();
+        await never.wait();
+      };
+      const leaving = new AbortController();
+      const ended = expect(call(leaving.signal)).rejects.toThrow('leaving');
+      await asked.wait();
+      leaving.abort(new Error('leaving'));
+      await ended;
+    }
+    never.open();
+    await work.leave();
+    await eventually(async () => expect(await readdir(join(machine, 'drafts'))).toEqual([]));
   });
 });
