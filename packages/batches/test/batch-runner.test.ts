@@ -64,6 +64,7 @@ const server: LineServer = {
   }),
   async run(_owner, { body }, { ending, leaving }): Promise<LineAnswer> {
     const { input } = JSON.parse(Buffer.from(body).toString()) as { input: string };
+    if (ending.aborted) throw new LineLeft();
     if (input === 'wait') {
       waiting += 1;
       const over = latch();
@@ -248,6 +249,32 @@ describe('a batch', () => {
     expect((await ended(cancelled)).status).toBe('cancelled');
     expect((await ended(expired)).status).toBe('expired');
   });
+
+  it.each([
+    ['was cancelled', 'cancelled', (id: string) => batches.cancel(owner.tenant, id)],
+    ['has expired', 'expired', () => Promise.resolve((now += day))],
+  ] as const)(
+    'that %s before another process took it ends the lines that the first one began',
+    async (_, status, end) => {
+      const id = await aBatch(['one', 'wait', 'wait', 'two']);
+      const { runner } = aRunner();
+      await eventually(async () => (await batches.get(owner.tenant, id)).request_counts.completed === 2);
+      await runner.stop();
+      await end(id);
+      const asked: string[] = [];
+      aRunner({
+        server: {
+          ...server,
+          run: (_owner, { idempotencyKey }, { ending }) => {
+            if (ending.aborted) asked.push(idempotencyKey);
+            return Promise.reject(new LineLeft());
+          },
+        },
+      });
+      expect(await ended(id)).toMatchObject({ status, request_counts: { completed: 2 } });
+      expect(asked).toEqual([`${id}:2`, `${id}:3`]);
+    },
+  );
 
   it('that has ended is told of until somebody has heard it, also by another process', async () => {
     const id = await aBatch(['one']);
