@@ -63,7 +63,7 @@ export interface ApiPartsOptions {
   /** Until it has started, the start itself says what is wrong with Redis, once. */
   hasStarted: () => boolean;
   isStopping: () => boolean;
-  /** The store's time for an accept. Throws while nothing can be accepted. */
+  /** The store's time, in milliseconds, for what is accepted and for files. Throws while nothing can be accepted. */
   acceptingNow: (clock: RedisClock) => number;
   /** Parts of a test, in place of those that the settings do not reach. */
   replaced?: ReplacedParts;
@@ -186,8 +186,13 @@ export function makeApiParts({
     hostedTools: () => hostedToolsOf(settings.models),
     onError: (error) => logger.warn({ err: loggedError(error) }, 'JSON thread ended'),
   });
-  const files = openFiles(settings, logger);
-  const webhooks = openEndpoints(settings.webhooks, { connection: commands, keyPrefix });
+  // They expire by the clock of the store, for every api at the same time.
+  const files = openFiles(settings, { now: () => acceptingNow(clock), logger });
+  const webhooks = openEndpoints(settings.webhooks, {
+    connection: commands,
+    keyPrefix,
+    now: () => clock.now(),
+  });
   const responses = new Responses({
     settings,
     files,

@@ -15,7 +15,9 @@ import {
   askedPage,
   costPage,
   openUsage,
+  pageUntil,
   recordEach,
+  TooManySums,
   type UsageDatabase,
   type UsageFact,
   UsageHome,
@@ -93,7 +95,7 @@ export class ApiUsage {
   /**
    * A page of the usage of a tenant, or of all.
    *
-   * @throws {ServiceError} when the database cannot be read here.
+   * @throws {ServiceError} when the database cannot be read here, or one bucket has too many groups.
    */
   async page(params: UsageQueryParams, of: AskedBy): Promise<UsagePage> {
     return usagePage(...(await this.#sums(params, of)), this.#options.settings.usage.currency);
@@ -125,10 +127,12 @@ export class ApiUsage {
     );
     try {
       if (!(await this.#isHere())) throw new ServiceError('usage_unavailable', elsewhere);
-      const sums = await this.#database.sums(asked.query, tenant ?? '');
-      return [asked, sums.map((sum) => ({ ...sum, key: sum.key === null ? null : keys.idOf(sum.key) }))];
+      const { sums, until } = await this.#database.sums(asked.query, tenant ?? '');
+      const page = pageUntil(asked, until);
+      return [page, sums.map((sum) => ({ ...sum, key: sum.key === null ? null : keys.idOf(sum.key) }))];
     } catch (error) {
       if (error instanceof ServiceError) throw error;
+      if (error instanceof TooManySums) throw tooManyGroups(error);
       logger.warn({ err: error }, 'usage not read');
       throw new ServiceError('usage_unavailable');
     }
@@ -144,6 +148,11 @@ export class ApiUsage {
     this.#isElsewhere = !isHere;
     return isHere;
   }
+}
+
+function tooManyGroups({ most }: TooManySums): ServiceError {
+  const message = `A bucket has more than ${most} groups: ask for fewer groups, for shorter buckets, or with more filters.`;
+  return new ServiceError('invalid_value', message, { param: 'group_by' });
 }
 
 const elsewhere =

@@ -44,6 +44,28 @@ describe('an Idempotency-Key', () => {
     expect((await api.create(body, keyed)).status).toBe(200);
   });
 
+  it('is taken while its response runs and when it has an answer, and not after a failure', async () => {
+    const isTaken = (tenant: string) => api.responses.isKeyTaken(tenant, 'once');
+    const body = { model, input: 'Hi' };
+    expect(await isTaken('first')).toBe(false);
+    const [begun, goOn] = [latch(), latch()];
+    api.worker.onRun(async (run) => {
+      begun.open();
+      await goOn.wait();
+      await run.fail('model_error');
+    });
+    const first = api.create(body, keyed);
+    await begun.wait();
+    expect(await isTaken('first')).toBe(true);
+    expect(await isTaken('second')).toBe(false);
+    goOn.open();
+    expect((await first).status).toBe(500);
+    expect(await isTaken('first')).toBe(false);
+    api.worker.onRun((run) => run.complete());
+    expect((await api.create(body, keyed)).status).toBe(200);
+    expect(await isTaken('first')).toBe(true);
+  });
+
   it('brings nobody forward whose first request has no job yet', async () => {
     const [name = ''] = api.queue.names;
     await api.queue.pause(name);

@@ -32,6 +32,7 @@ export class WorkerWebhooks {
       connection: commands,
       jobs,
       keyPrefix,
+      now: () => wired.clock.now(),
       lockMs,
       stalledMs,
       logger,

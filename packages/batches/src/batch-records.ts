@@ -16,8 +16,8 @@ export interface BatchRecordsOptions<Endpoint extends LineEndpoint> {
   store: BatchStore;
   /** Those of its lines: batches of other endpoints do not exist here. */
   endpoints: readonly Endpoint[];
-  /** Milliseconds since 1970; `Date.now` by default. */
-  now?: (() => number) | undefined;
+  /** Milliseconds since 1970, by the clock that all processes have. */
+  now: () => number;
 }
 
 /** How long the lines of a batch may take, in milliseconds: the one window there is. */
@@ -36,7 +36,7 @@ export class BatchRecords<Endpoint extends LineEndpoint> {
 
   constructor(options: BatchRecordsOptions<Endpoint>) {
     this.#options = options;
-    this.#now = options.now ?? Date.now;
+    this.#now = options.now;
   }
 
   /** Adds a batch that is to be run. What may be stored when it rejects is taken back. @throws {ServiceError} when the tenant has too many. */

@@ -1,3 +1,4 @@
+import { addAbortSignal } from 'node:stream';
 import { type BatchError, ServiceError } from '@sluice/contract';
 import { type Files, newFileId } from '@sluice/files';
 import { pause } from '@sluice/runtime';
@@ -75,7 +76,7 @@ export class BatchRun {
       if (batch.status === 'validating') batch = await this.#check(batch);
       if (!hasEnded(batch)) batch = await this.#answer(batch);
       // Also when another process ended it and died right after. Work that cannot be taken away is swept some day.
-      await files.removeWork(name.id).catch(() => undefined);
+      await files.removeWork(name.id, this.#gone).catch(() => undefined);
       const end = endOf(batch);
       if (end) await onEnd(end);
       await store.close(name);
@@ -113,9 +114,9 @@ export class BatchRun {
   /** Runs the lines that have no answer, unless all have, and makes the files. */
   async #answer(batch: StoredBatch): Promise<StoredBatch> {
     const { name, files } = this.#options;
-    const work = await files.openWork(name.id);
+    const work = await files.openWork(name.id, this.#gone);
     try {
-      const results = await ResultFiles.open(work);
+      const results = await ResultFiles.open(work, this.#gone);
       try {
         const over = batch.status === 'finalizing' ? batch : await this.#runLines(batch, results);
         return await this.#finish(over, results);
@@ -204,7 +205,9 @@ export class BatchRun {
     const { files, name, readLine } = this.#options;
     const content = await inputOf(files, name.tenant, batch);
     if (!content) return;
+    addAbortSignal(this.#gone, content);
     for await (const raw of linesOf(content)) {
+      this.#gone.throwIfAborted();
       const parsed = await readLine(name.tenant, raw, batch.endpoint);
       const id = 'problem' in parsed ? idOfWrong(raw, batch.endpoint) : parsed.line.customId;
       if (id !== undefined && !results.done.has(id)) await results.add('errors', expired(id));
@@ -224,7 +227,8 @@ export class BatchRun {
         name: `${name.id}_${kind === 'errors' ? 'error' : kind}.jsonl`,
         purpose: 'batch_output' as const,
       };
-      await files.keep(name.tenant, { ...about, expiresAfterSeconds: batch.outputSeconds }, written[kind]);
+      const kept = { ...about, expiresAfterSeconds: batch.outputSeconds };
+      await files.keep(name.tenant, kept, written[kind], this.#gone);
     }
     const { ending = 'completed' } = batch;
     return this.#change((stored) => ({

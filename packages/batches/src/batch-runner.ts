@@ -24,8 +24,8 @@ export interface BatchRunnerOptions {
   linesAtOnce: number;
   /** How long another process waits for this one, in milliseconds. */
   leaseMs: number;
-  /** Milliseconds since 1970; `Date.now` by default. */
-  now?: () => number;
+  /** Milliseconds since 1970, by the clock that all processes have. */
+  now: () => number;
   /** How often it looks, in milliseconds; a second by default. */
   everyMs?: number;
 }
@@ -117,7 +117,7 @@ export class BatchRunner {
 
   /** Takes work away that ended batches have left: of a process that died, or that could not be taken away. */
   async #sweepWhenDue(ids: ReadonlySet<string>): Promise<void> {
-    const { files, logger, now = Date.now } = this.#options;
+    const { files, logger, now } = this.#options;
     const since = now();
     if (since < this.#sweepAt) return;
     this.#sweepAt = Infinity;
@@ -140,7 +140,7 @@ export class BatchRunner {
   }
 
   #start(name: BatchName): void {
-    const { store, files, server, readLine, linesAtOnce, logger, now = Date.now, everyMs } = this.#options;
+    const { store, files, server, readLine, linesAtOnce, logger, now, everyMs } = this.#options;
     const leaving = this.#leaving.signal;
     const run = new BatchRun({
       name,

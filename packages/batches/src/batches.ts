@@ -18,8 +18,8 @@ import { type KnownBatch, presentBatch } from './stored-batch.ts';
 export interface BatchesOptions {
   store: BatchStore;
   files: Files;
-  /** Milliseconds since 1970; `Date.now` by default. */
-  now?: () => number;
+  /** Milliseconds since 1970, by the clock that all processes have. */
+  now: () => number;
 }
 
 /** The batches of files, as tenants ask for them by OpenAI's API. */

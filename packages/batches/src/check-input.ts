@@ -1,3 +1,4 @@
+import { addAbortSignal } from 'node:stream';
 import type { BatchError } from '@sluice/contract';
 import type { Files } from '@sluice/files';
 import {
@@ -32,6 +33,8 @@ export async function checkInput(
   }: { files: Files; server: LineServer; readLine: ReadLine; signal: AbortSignal },
 ): Promise<CheckedInput> {
   const { content } = await files.read(owner.tenant, inputFileId);
+  // A read that hangs is left as well.
+  addAbortSignal(signal, content);
   const errors: BatchError[] = [];
   const seen = new Map<string, number>();
   let total = 0;

@@ -42,8 +42,9 @@ export class LineRun {
   async run(): Promise<boolean> {
     const { name, batch, files, gone, ending } = this.#options;
     gone.throwIfAborted();
-    if (ending.aborted) return true;
-    const stop = AbortSignal.any([gone, ending]);
+    if (ending.aborted && batch.at.inProgress === undefined) return true; // no process has begun with it
+    // Where it ends before it has begun here, each line is asked for all the same: what a process before has had accepted is to end, too.
+    const stop = ending.aborted ? gone : AbortSignal.any([gone, ending]);
     const content = await inputOf(files, name.tenant, batch);
     if (!content) return false;
     // A read that hangs is left as well.
@@ -74,13 +75,13 @@ export class LineRun {
     running: Set<Promise<void>>;
     failed: AbortController;
   }): Promise<void> {
-    const { name, batch, results, readLine, linesAtOnce } = this.#options;
+    const { name, batch, results, readLine, linesAtOnce, ending } = this.#options;
     const gone = AbortSignal.any([this.#options.gone, failed.signal]);
     let bytes = 0;
     for await (const raw of linesOf(content)) {
       const parsed = await readLine(name.tenant, raw, batch.endpoint);
       if ('problem' in parsed) {
-        await this.#refuse(raw, parsed.problem);
+        if (!ending.aborted) await this.#refuse(raw, parsed.problem);
         continue;
       }
       if (results.done.has(parsed.line.customId)) continue;

@@ -35,7 +35,7 @@ export interface LineAnswer {
 export interface LineRun {
   /** Aborted when this process waits no more. What was accepted runs on, for the process that comes next. */
   leaving: AbortSignal;
-  /** Aborted when the batch ends before its lines have: what was accepted is cancelled, and nothing begins. */
+  /** Aborted when the batch ends before its lines have: what was accepted is cancelled, by a process before as well, and nothing begins. */
   ending: AbortSignal;
 }
 

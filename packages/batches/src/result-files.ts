@@ -121,8 +121,8 @@ export class ResultFiles {
     this.#files = files;
   }
 
-  /** Goes on with the work on a batch. */
-  static async open(work: Work): Promise<ResultFiles> {
+  /** Goes on with the work on a batch. Rejects, and loses nothing, when the signal is aborted before it can. */
+  static async open(work: Work, signal?: AbortSignal): Promise<ResultFiles> {
     const before = await readdir(work.path);
     const output = await newFile(work, 'output');
     const errors = await newFile(work, 'errors').catch(async (error: unknown) => {
@@ -131,14 +131,14 @@ export class ResultFiles {
     });
     const files = new ResultFiles(work, { output, errors });
     try {
-      await files.#copy(before);
+      await files.#copy(before, signal);
     } catch (error) {
       await discard(work, output);
       await discard(work, errors);
       throw error;
     }
     try {
-      for (const name of before) await work.drop(name);
+      for (const name of before) await work.drop(name, signal);
     } catch (error) {
       // The copy stays: some of it may stand nowhere else by now.
       await Promise.all([output.handle.close(), errors.handle.close()]);
@@ -148,19 +148,20 @@ export class ResultFiles {
   }
 
   /** Copies the whole lines of those before, and saves them. */
-  async #copy(before: readonly string[]): Promise<void> {
+  async #copy(before: readonly string[], signal: AbortSignal | undefined): Promise<void> {
     const work = this.#work;
     // All of them: a process may have died while it copied, or while it took away what it had copied.
     for (const name of before) {
       const kind = kinds.find((each) => name.startsWith(`${each}.`));
       if (!kind) continue;
       for await (const { text, isWhole } of linesOf(createReadStream(join(work.path, name)), Infinity)) {
+        signal?.throwIfAborted();
         // The last one may have been written in part.
         const result = text && isWhole ? parseResult(text.toString('utf8')) : undefined;
         if (result) await this.add(kind, result);
       }
     }
-    await this.sync();
+    await this.#save(signal);
   }
 
   /** Adds a result, once the results before it were added. It may still be lost with the machine before `sync`. */
@@ -189,11 +190,11 @@ export class ResultFiles {
     return this.#nextSave;
   }
 
-  async #save(): Promise<void> {
+  async #save(signal?: AbortSignal): Promise<void> {
     await this.#writing;
     // Both of them: whoever is told that one failed takes the folder away that the other is read from.
     const saves = await Promise.allSettled(
-      kinds.map((kind) => this.#work.save(this.#files[kind].name, this.#files[kind].bytes)),
+      kinds.map((kind) => this.#work.save(this.#files[kind].name, this.#files[kind].bytes, signal)),
     );
     for (const save of saves) if (save.status === 'rejected') throw save.reason;
   }

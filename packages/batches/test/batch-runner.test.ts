@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { FileFolder, Files } from '@sluice/files';
-import { eventually, latch, testRedis, type TestRedis } from '@sluice/testing';
+import { eventually, latch, testRedis, type TestRedis, within } from '@sluice/testing';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -24,6 +24,7 @@ import { longestLine } from '../src/batch-lines.ts';
 const owner = { tenant: 'team-a', key: 'a1b2c3d4e5f60718' };
 const day = 24 * 3_600_000;
 const logger = pino({ level: 'silent' });
+const limits = { bytes: 1e9, tenantBytes: 1e9, tenantFiles: 100 };
 
 let redis: TestRedis;
 let folder: string;
@@ -40,7 +41,6 @@ beforeEach(async () => {
   redis = await testRedis();
   folder = await mkdtemp(join(tmpdir(), 'sluice-batches-'));
   now = 1_700_000_000_000;
-  const limits = { bytes: 1e9, tenantBytes: 1e9, tenantFiles: 100 };
   files = new Files({ store: new FileFolder(folder), limits, logger, now: () => now });
   store = new BatchStore({ connection: redis.client, keyPrefix: redis.prefix });
   batches = new Batches({ store, files, now: () => now });
@@ -64,6 +64,7 @@ const server: LineServer = {
   }),
   async run(_owner, { body }, { ending, leaving }): Promise<LineAnswer> {
     const { input } = JSON.parse(Buffer.from(body).toString()) as { input: string };
+    if (ending.aborted) throw new LineLeft();
     if (input === 'wait') {
       waiting += 1;
       const over = latch();
@@ -249,6 +250,32 @@ describe('a batch', () => {
     expect((await ended(expired)).status).toBe('expired');
   });
 
+  it.each([
+    ['was cancelled', 'cancelled', (id: string) => batches.cancel(owner.tenant, id)],
+    ['has expired', 'expired', () => Promise.resolve((now += day))],
+  ] as const)(
+    'that %s before another process took it ends the lines that the first one began',
+    async (_, status, end) => {
+      const id = await aBatch(['one', 'wait', 'wait', 'two']);
+      const { runner } = aRunner();
+      await eventually(async () => (await batches.get(owner.tenant, id)).request_counts.completed === 2);
+      await runner.stop();
+      await end(id);
+      const asked: string[] = [];
+      aRunner({
+        server: {
+          ...server,
+          run: (_owner, { idempotencyKey }, { ending }) => {
+            if (ending.aborted) asked.push(idempotencyKey);
+            return Promise.reject(new LineLeft());
+          },
+        },
+      });
+      expect(await ended(id)).toMatchObject({ status, request_counts: { completed: 2 } });
+      expect(asked).toEqual([`${id}:2`, `${id}:3`]);
+    },
+  );
+
   it('that has ended is told of until somebody has heard it, also by another process', async () => {
     const id = await aBatch(['one']);
     let isAway = true;
@@ -305,6 +332,28 @@ describe('the process that runs batches', () => {
     now += 3_600_000;
     await areGone();
   });
+
+  it.each(['openWork', 'keep', 'removeWork'] as const)(
+    'leaves a batch whose files are slow, in %s',
+    async (slow) => {
+      const id = await aBatch(['one']);
+      const asked = latch();
+      const own = new Files({ store: new FileFolder(folder), limits, logger, now: () => now });
+      // As a bucket that does not answer.
+      const isLeft = (...given: unknown[]) =>
+        new Promise((_resolve, reject) => {
+          const signal = given.find((each) => each instanceof AbortSignal);
+          signal?.addEventListener('abort', () => reject(new Error('left')));
+          asked.open();
+        });
+      Object.assign(own, { [slow]: isLeft });
+      const { runner } = aRunner({ files: own });
+      await asked.wait();
+      await within(runner.stop());
+      aRunner();
+      expect(await ended(id)).toMatchObject({ status: 'completed', request_counts: { completed: 1 } });
+    },
+  );
 
   it('runs those of a tenant while another one has more than its places, all of which wait', async () => {
     for (let count = 0; count < 10; count += 1) await aBatch(['wait']);

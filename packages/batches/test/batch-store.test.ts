@@ -85,7 +85,7 @@ describe('the list of the batches of a tenant', () => {
   it('has all of the batches of the page that is shown', async () => {
     const metadata = { note: 'mine' };
     await store.add(name, { ...batch, metadata, status: 'failed', errors: [problem] });
-    const batches = new Batches({ store, files: {} as Files });
+    const batches = new Batches({ store, files: {} as Files, now: Date.now });
     expect((await batches.list(name.tenant, { limit: 20 })).data).toMatchObject([
       { id: name.id, metadata, errors: { data: [problem] } },
     ]);
@@ -116,7 +116,11 @@ describe('a batch that is added', () => {
   });
 
   it('is taken back when its caller was told that there is none', async () => {
-    const records = new BatchRecords({ store: storeOn(losing(Infinity)), endpoints: ['/v1/responses'] });
+    const records = new BatchRecords({
+      store: storeOn(losing(Infinity)),
+      endpoints: ['/v1/responses'],
+      now: Date.now,
+    });
     const { key, inputFileId } = batch;
     const wanted = { endpoint: '/v1/responses', inputFileId } as const;
     await expect(records.add({ tenant: name.tenant, key }, wanted)).rejects.toThrow('timed out');

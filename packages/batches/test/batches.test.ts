@@ -24,9 +24,14 @@ afterEach(async () => {
 
 it('A batch is refused once its tenant has no room for the files of its results', async () => {
   const limits = { bytes: 1e6, tenantBytes: 1e6, tenantFiles: 2 };
-  const files = new Files({ store: new FileFolder(folder), limits, logger: pino({ level: 'silent' }) });
+  const files = new Files({
+    store: new FileFolder(folder),
+    limits,
+    logger: pino({ level: 'silent' }),
+    now: Date.now,
+  });
   const store = new BatchStore({ connection: redis.client, keyPrefix: redis.prefix });
-  const batches = new Batches({ store, files });
+  const batches = new Batches({ store, files, now: Date.now });
   const aFile = async () => {
     const draft = await files.receive(owner.tenant, Readable.from(['{}\n']));
     return (await files.keep(owner.tenant, { name: 'in.jsonl', purpose: 'batch' }, draft)).id;

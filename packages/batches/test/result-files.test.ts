@@ -118,6 +118,33 @@ describe('the results of a batch', () => {
     expect(await readdir(folder)).toHaveLength(2);
   });
 
+  it('are left while they are copied or taken away, and are lost to no process that goes on', async () => {
+    const own = await folderWork(folder);
+    const first = await ResultFiles.open(own);
+    for (const id of ['a', 'b', 'c']) await first.add('output', anAnswer(id));
+    await first.close();
+    const before = await readdir(folder);
+    const leaving = AbortSignal.abort(new Error('leaving'));
+    await expect(ResultFiles.open(own, leaving)).rejects.toThrow('leaving');
+    expect(await readdir(folder)).toEqual(before);
+    const given: unknown[] = [];
+    const away = new AbortController();
+    const watched: Work = {
+      ...own,
+      save: (name, bytes, signal) => own.save(name, bytes).finally(() => given.push(signal)),
+      drop: (_name, signal) => {
+        given.push(signal);
+        away.abort(new Error('leaving'));
+        return Promise.reject(away.signal.reason as Error);
+      },
+    };
+    await expect(ResultFiles.open(watched, away.signal)).rejects.toThrow('leaving');
+    expect(given).toEqual([away.signal, away.signal, away.signal]);
+    const next = await ResultFiles.open(own);
+    expect([...next.done].toSorted()).toEqual(['a', 'b', 'c']);
+    await next.close();
+  });
+
   it('that could not be saved are told of once none is being saved any more', async () => {
     const [asked, rest] = [latch(), latch()];
     const told: string[] = [];

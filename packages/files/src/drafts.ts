@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -45,12 +45,26 @@ export class Drafts {
     }
   }
 
-  async sweep(now: number): Promise<void> {
-    await sweepFolder(this.#folder, now);
+  /**
+   * The time in the file system of the folder, in milliseconds since 1970. What lies there is as old as that says: the clock of another machine
+   * would find content old that is being written.
+   */
+  async now(): Promise<number> {
+    const path = await this.place();
+    try {
+      await writeFile(path, '', { mode: 0o600 });
+      return (await stat(path)).mtimeMs;
+    } finally {
+      await rm(path, { force: true });
+    }
+  }
+
+  async sweep(): Promise<void> {
+    await sweepFolder(this.#folder, await this.now());
   }
 }
 
-/** Takes away what has not changed in a folder for a long time, unless it `isKept`. */
+/** Takes away what has not changed in a folder for a long time, unless it `isKept`. `now` is the time in its file system. */
 export async function sweepFolder(
   folder: string,
   now: number,

@@ -88,16 +88,20 @@ export class FileFolder implements FileStore {
   }
 
   async sweep(now: number): Promise<void> {
-    await this.#drafts.sweep(now);
-    const folders = (await readdir(this.#path).catch(orNone)) ?? [];
-    for (const name of folders.filter((each) => /^[0-9a-f]{32}$/.test(each))) {
-      const folder = join(this.#path, name);
+    const names = (await readdir(this.#path).catch(orNone)) ?? [];
+    const folders = names.filter((each) => /^[0-9a-f]{32}$/.test(each)).map((name) => join(this.#path, name));
+    for (const folder of folders) {
       for (const entry of (await readdir(folder).catch(orNone)) ?? [])
         await removeExpired(folder, entry, now);
+    }
+    // Behind the files: the time takes a draft, for which a full disk may have no room before.
+    await this.#drafts.sweep();
+    const here = await this.#drafts.now();
+    for (const folder of folders) {
       // A content whose description was never written.
       await sweepFolder(
         folder,
-        now,
+        here,
         (entry) => entry.endsWith('.json') || access(join(folder, `${entry}.json`)).then(yes, no),
       );
     }
@@ -111,8 +115,8 @@ export class FileFolder implements FileStore {
     return rm(join(this.#path, workFolder, name), { recursive: true, force: true });
   }
 
-  async sweepWork(isOpen: (name: string) => boolean, now: number): Promise<void> {
-    await sweepFolder(join(this.#path, workFolder), now, isOpen);
+  async sweepWork(isOpen: (name: string) => boolean): Promise<void> {
+    await sweepFolder(join(this.#path, workFolder), await this.#drafts.now(), isOpen);
   }
 
   async #linkOrCopy(from: string, to: string): Promise<void> {

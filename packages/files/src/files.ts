@@ -28,8 +28,8 @@ export interface FilesOptions {
   store: FileStore;
   limits: FileLimits;
   logger: Logger;
-  /** Milliseconds since 1970; `Date.now` by default. */
-  now?: () => number;
+  /** Milliseconds since 1970, by the clock that all processes have. It may throw what a caller is told, while nobody knows it. */
+  now: () => number;
 }
 
 export interface NewFile {
@@ -58,15 +58,18 @@ export class Files {
 
   constructor(options: FilesOptions) {
     this.#options = options;
-    this.#now = options.now ?? Date.now;
+    this.#now = options.now;
     this.#store = options.store;
   }
 
   start(): void {
-    const sweep = () =>
-      this.#store
-        .sweep(this.#now())
-        .catch((error: unknown) => this.#options.logger.warn({ err: error }, 'files not swept'));
+    const sweep = async () => {
+      try {
+        await this.#store.sweep(this.#now());
+      } catch (error) {
+        this.#options.logger.warn({ err: error }, 'files not swept');
+      }
+    };
     this.#timer = setInterval(() => void sweep(), sweepEveryMs);
     void sweep();
   }
@@ -100,6 +103,7 @@ export class Files {
     tenant: string,
     { id = newFileId(), name, purpose, expiresAfterSeconds }: NewFile,
     draft: Draft,
+    signal?: AbortSignal,
   ): Promise<FileObject> {
     const createdAt = this.#now();
     const seconds = expiresAfterSeconds ?? (purpose === 'batch' ? batchSeconds : undefined);
@@ -111,14 +115,13 @@ export class Files {
       createdAt,
       expiresAt: seconds === undefined ? undefined : createdAt + seconds * 1_000,
     };
-    await this.#store.keep(tenant, file, draft);
+    await this.#store.keep(tenant, file, draft, signal);
     return presentFile(file);
   }
 
   async list(tenant: string, { limit, order, after, purpose }: ListFilesQuery): Promise<Page<FileObject>> {
-    const now = this.#now();
-    const all = (await this.#store.list(tenant)).filter(
-      (file) => !isExpired(file, now) && (purpose === undefined || file.purpose === purpose),
+    const all = (await this.#unexpired(tenant)).filter(
+      (file) => purpose === undefined || file.purpose === purpose,
     );
     const sign = order === 'asc' ? 1 : -1;
     const sorted = all.toSorted(
@@ -146,18 +149,24 @@ export class Files {
   }
 
   /** Goes on with work of this name, whichever process has left it, or begins it. */
-  openWork(name: string): Promise<Work> {
-    return this.#store.openWork(name);
+  openWork(name: string, signal?: AbortSignal): Promise<Work> {
+    return this.#store.openWork(name, signal);
   }
 
   /** Takes away all work of this name that was left, for it is done. Without any it does nothing. */
-  removeWork(name: string): Promise<void> {
-    return this.#store.removeWork(name);
+  removeWork(name: string, signal?: AbortSignal): Promise<void> {
+    return this.#store.removeWork(name, signal);
   }
 
   /** Takes away work that has been left for two days, unless it is open. */
   sweepWork(isOpen: (name: string) => boolean): Promise<void> {
-    return this.#store.sweepWork(isOpen, this.#now());
+    return this.#store.sweepWork(isOpen);
+  }
+
+  /** What has expired is no file any more, though it lies there until the next sweep. */
+  async #unexpired(tenant: string): Promise<StoredFile[]> {
+    const now = this.#now();
+    return (await this.#store.list(tenant)).filter((file) => !isExpired(file, now));
   }
 
   async #find(tenant: string, id: string): Promise<StoredFile> {
@@ -169,7 +178,7 @@ export class Files {
   /** How many bytes a new file may have. Two that come at once may both have what is left. */
   async #roomOf(tenant: string): Promise<number> {
     const { limits } = this.#options;
-    const all = await this.#store.list(tenant);
+    const all = await this.#unexpired(tenant);
     const bytes = all.reduce((sum, file) => sum + file.bytes, 0);
     if (all.length >= limits.tenantFiles || bytes >= limits.tenantBytes) {
       const message = `You have ${all.length} files of ${bytes} bytes, which is as much as you may: delete some.`;

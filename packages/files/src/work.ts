@@ -5,9 +5,9 @@ import { join } from 'node:path';
 export interface Work {
   readonly path: string;
   /** Resolves when the first bytes of a file of the folder outlive this process and its machine. A file only grows. */
-  save(name: string, bytes: number): Promise<void>;
-  /** Takes away a file of the folder. */
-  drop(name: string): Promise<void>;
+  save(name: string, bytes: number, signal?: AbortSignal): Promise<void>;
+  /** Takes away a file of the folder, or a part of what was saved of it, where the signal is aborted. */
+  drop(name: string, signal?: AbortSignal): Promise<void>;
   /** Leaves the work as it is saved. */
   leave(): Promise<void>;
 }

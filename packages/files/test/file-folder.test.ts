@@ -1,7 +1,7 @@
-import fileSystem, { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import fileSystem, { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -23,6 +23,14 @@ const idOf = (letter: string) => `file-${letter.repeat(32)}`;
 /** All that lies in the folder. */
 const entries = async () =>
   (await readdir(path, { recursive: true, withFileTypes: true })).filter((each) => each.isFile());
+
+const pass = <Content>(source: Content) => source;
+
+/** Lets something be two days old and an hour, by the time of the file system. */
+async function makeOld(entry: string): Promise<void> {
+  const at = (Date.now() - 49 * 3_600_000) / 1_000;
+  await utimes(entry, at, at);
+}
 
 const aFile = (id: string): StoredFile => ({
   id,
@@ -75,13 +83,35 @@ describe('a folder of files', () => {
   });
 
   it('loses content that a process left without its description', async () => {
-    await folder.keep('t', aFile(idOf('a')), await folder.write(Readable.from(['x']), (source) => source));
+    const draft = await folder.write(Readable.from(['x']), (source) => source);
+    await folder.keep('t', aFile(idOf('a')), draft);
+    await rm(draft.path);
     const tenant = (await readdir(path)).find((name) => name !== 'drafts');
     const orphan = join(path, tenant ?? '', idOf('d'));
     await writeFile(orphan, 'old');
-    await folder.sweep(Date.now());
-    expect(await entries()).toHaveLength(4);
-    await folder.sweep(Date.now() + 49 * 3_600_000);
+    await folder.sweep(now);
+    expect(await entries()).toHaveLength(3);
+    await makeOld(orphan);
+    await folder.sweep(now);
     expect((await entries()).map(({ name }) => name).toSorted()).toEqual([idOf('a'), `${idOf('a')}.json`]);
+  });
+
+  it('loses drafts and work that were left for days, by the time of its file system alone', async () => {
+    const drafts = [
+      await folder.write(Readable.from(['a']), pass),
+      await folder.write(Readable.from(['b']), pass),
+    ];
+    const [left, open, fresh] = [
+      await folder.openWork('left'),
+      await folder.openWork('open'),
+      await folder.openWork('fresh'),
+    ];
+    for (const old of [drafts[0]?.path ?? '', left.path, open.path]) await makeOld(old);
+    // By the clock of the process everything is older, and nothing is.
+    for (const clock of [now + 9e12, 0]) await folder.sweep(clock);
+    await folder.sweepWork((name) => name === 'open');
+    expect(await readdir(join(path, 'drafts'))).toEqual([basename(drafts[1]?.path ?? '')]);
+    expect((await readdir(join(path, 'batches'))).toSorted()).toEqual(['fresh', 'open']);
+    await fresh.leave();
   });
 });

@@ -113,10 +113,12 @@ export class CallerStore extends ResponseStore {
     return [newResponseId(randomBytes, this.keys.home(tenant))];
   }
 
-  /** Whether an Idempotency-Key of a tenant stands for a response here. */
-  async knowsKey(tenant: string, idempotencyKey: string): Promise<boolean> {
+  /** The id of the response that an Idempotency-Key of a tenant stands for here. */
+  async responseOfKey(tenant: string, idempotencyKey: string): Promise<string | undefined> {
     const cell = this.keys.inCell(this.keys.home(tenant));
-    return (await this.access.redis.exists(cell.idempotency(tenant, keyDigest(idempotencyKey)))) === 1;
+    const key = cell.idempotency(tenant, keyDigest(idempotencyKey));
+    const [id] = await this.access.redis.hmget(key, 'id');
+    return id ?? undefined;
   }
 
   /** Admits a response and writes its record and first events, in one step, or refuses it and leaves everything as it was. */

@@ -7,10 +7,12 @@ export {
   dimensions,
   hourOf,
   msPerHour,
+  TooManySums,
+  type UsageAnswer,
   type UsageDatabase,
   type UsageFact,
   type UsageQuery,
   type UsageSum,
 } from './usage-database.ts';
 export { UsageHome, type UsageHomeOptions } from './usage-home.ts';
-export { askedCosts, type AskedPage, askedPage, costPage, usagePage } from './usage-page.ts';
+export { askedCosts, type AskedPage, askedPage, costPage, pageUntil, usagePage } from './usage-page.ts';

@@ -40,6 +40,8 @@ export interface UsageQuery {
   where?: Partial<Record<Dimension, readonly string[]>>;
   /** Only those of the tier `batch`, or only the others. */
   isBatch?: boolean | undefined;
+  /** Most sums of the answer; `mostSums` by default. */
+  most?: number | undefined;
 }
 
 /** The usage of a bucket and a group together. A dimension is null when they are not grouped by it. */
@@ -57,19 +59,44 @@ export interface UsageSum extends Record<Dimension, string | null>, Record<Token
   spend: number;
 }
 
+/** The sums of whole buckets: of all that were asked for, or of as many as fit into one answer. */
+export interface UsageAnswer {
+  sums: UsageSum[];
+  /** The hour in which the buckets begin that did not fit; that behind the last one of the query when all did. */
+  until: number;
+}
+
+/** A bucket alone has more sums than an answer. */
+export class TooManySums extends Error {
+  override readonly name = 'TooManySums';
+  readonly most: number;
+
+  constructor(most: number) {
+    super(`There are more than ${most} groups in one bucket of time.`);
+    this.most = most;
+  }
+}
+
 /** Where usage is kept. Every call may take long, and rejects when the database cannot be used. */
 export interface UsageDatabase {
   /** The same each time for the same database, and another for every other one. */
   id(): Promise<string>;
   /** Adds facts to the sums, all of them or, when it rejects, none. One that was recorded in the last days counts for nothing. */
   record(facts: readonly UsageFact[]): Promise<void>;
-  /** The sums of each bucket and group in which anything ended, in the order of time. `asker` shares the database with others. */
-  sums(query: UsageQuery, asker: string): Promise<UsageSum[]>;
+  /**
+   * The sums of each bucket and group in which anything ended, in the order of time. `asker` shares the database with others.
+   *
+   * @throws {TooManySums} when the first bucket alone has more than an answer.
+   */
+  sums(query: UsageQuery, asker: string): Promise<UsageAnswer>;
   close(): Promise<void>;
 }
 
 /** How long a fact is known by its id, so that it counts once, in hours. The outbox keeps nothing near as long. */
 export const rememberedHours = 8 * 24;
+
+/** Most sums of an answer: a process holds them, and copies and prints them in one go. */
+export const mostSums = 20_000;
 
 export const msPerHour = 3_600_000;
 

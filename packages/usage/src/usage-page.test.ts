@@ -2,7 +2,7 @@ import { costPageSchema, costQuerySchema, usagePageSchema, usageQuerySchema } fr
 import { costAgainstParsing } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import type { UsageSum } from './usage-database.ts';
-import { askedCosts, type AskedPage, askedPage, costPage, usagePage } from './usage-page.ts';
+import { askedCosts, type AskedPage, askedPage, costPage, pageUntil, usagePage } from './usage-page.ts';
 
 const day = 86_400;
 const today = 20_000 * day;
@@ -61,6 +61,15 @@ describe('a page of usage', () => {
     const rest = shown(asked({ page: page.next_page }), []);
     expect(rest.data.map(({ start_time }) => start_time)).toEqual([today - 2 * day, today - day, today]);
     expect(rest).toMatchObject({ has_more: false, next_page: null });
+  });
+
+  it('ends where the database has no room for more, and the next page has the rest', () => {
+    const question = asked({});
+    const page = shown(pageUntil(question, (today - 7 * day) / 3_600), [aSum()]);
+    expect(page.data.map(({ start_time }) => start_time)).toEqual([today - 9 * day, today - 8 * day]);
+    expect(page).toMatchObject({ has_more: true, next_page: `page_${today - 7 * day}` });
+    expect(asked({ page: page.next_page }).starts[0]).toBe(today - 7 * day);
+    expect(pageUntil(question, question.query.until)).toBe(question);
   });
 
   it('has hours where they are asked for, whole ones', () => {

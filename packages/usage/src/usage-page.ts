@@ -75,6 +75,13 @@ export function askedPage(
   };
 }
 
+/** The same page, which ends where the answer of the database does: the next one has the rest. */
+export function pageUntil(asked: AskedPage, until: number): AskedPage {
+  if (until >= asked.query.until) return asked;
+  const end = until * hour;
+  return { ...asked, starts: asked.starts.filter((start) => start < end), next: end };
+}
+
 /** The groups of usage that those of costs are. */
 const groupOf: Record<CostGroup, UsageGroup> = {
   project_id: 'project_id',

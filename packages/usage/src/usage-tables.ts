@@ -1,4 +1,11 @@
-import { dimensions, hourOf, tokenKinds, type UsageFact, type UsageQuery } from './usage-database.ts';
+import {
+  dimensions,
+  hourOf,
+  mostSums,
+  tokenKinds,
+  type UsageFact,
+  type UsageQuery,
+} from './usage-database.ts';
 
 const outcomes = ['completed', 'failed', 'incomplete', 'cancelled'] as const satisfies UsageFact['outcome'][];
 
@@ -101,7 +108,7 @@ function valueOf(fact: UsageFact, name: (typeof counted)[number]): number {
   }
 }
 
-/** The query of `UsageDatabase.sums`, whose columns are the members of a `UsageSum`. */
+/** The query of `UsageDatabase.sums`, whose columns are the members of a `UsageSum`. One row more than fits says that there is more. */
 export function selectSums(query: UsageQuery): { sql: string; values: (string | number)[] } {
   const values: (string | number)[] = [];
   const value = (given: string | number) => `$${values.push(storable(given))}`;
@@ -121,6 +128,6 @@ export function selectSums(query: UsageQuery): { sql: string; values: (string | 
     ...counted.map((name) => `CAST(SUM(${columnOf(name)}) AS DOUBLE PRECISION) AS "${name}"`),
   ];
   const groups = [bucket, ...dimensions.filter((name) => query.groupBy.includes(name))];
-  const sql = `SELECT ${selected.join(', ')} FROM usage_hours WHERE ${conditions.join(' AND ')} GROUP BY ${groups.join(', ')} ORDER BY ${groups.join(', ')}`;
+  const sql = `SELECT ${selected.join(', ')} FROM usage_hours WHERE ${conditions.join(' AND ')} GROUP BY ${groups.join(', ')} ORDER BY ${groups.join(', ')} LIMIT ${(query.most ?? mostSums) + 1}`;
   return { sql, values };
 }

@@ -14,6 +14,7 @@ import {
   openPostgres,
   openSqlite,
   recordEach,
+  TooManySums,
   type UsageDatabase,
   type UsageFact,
   type UsageQuery,
@@ -92,7 +93,7 @@ describe.each([
       other.record([...facts.slice(20), batch, batch]),
       one.record(facts.slice(10, 30)),
     ]);
-    expect(await other.sums(all, 'team-a')).toEqual([
+    expect((await other.sums(all, 'team-a')).sums).toEqual([
       {
         ...{ hour, tenant: 'team-a', key: null, model: null, tier: 'default', label: null },
         ...{ responses: 60, completed: 60, failed: 0, incomplete: 0, cancelled: 0 },
@@ -103,17 +104,40 @@ describe.each([
       expect.objectContaining({ tenant: 'team-b', tier: 'batch', responses: 1, cancelled: 1, slotMs: 0 }),
     ]);
     expect(
-      await one.sums({ ...all, isBatch: true, where: { tenant: ['team-b'], model: ['m'] } }, ''),
+      (await one.sums({ ...all, isBatch: true, where: { tenant: ['team-b'], model: ['m'] } }, '')).sums,
     ).toHaveLength(1);
-    expect(await one.sums({ ...all, from: hour + 1 }, '')).toEqual([]);
-    expect(await one.sums({ ...all, where: { key: ["'; DROP TABLE usage_sums; --"] } }, '')).toEqual([]);
+    expect((await one.sums({ ...all, from: hour + 1 }, '')).sums).toEqual([]);
+    expect((await one.sums({ ...all, where: { key: ["'; DROP TABLE usage_sums; --"] } }, '')).sums).toEqual(
+      [],
+    );
   });
 
   it.skipIf(!isHere)('takes a NUL of a caller as a character that is not known', async () => {
     const database = opened(kind);
     const ofTeam = { ...all, groupBy: ['label' as const], where: { tenant: ['team-g'], label: ['a\0b'] } };
     await database.record([aFact({ tenant: 'team-g', label: 'a\0b' }), aFact({ tenant: 'team-g' })]);
-    expect(await database.sums(ofTeam, '')).toMatchObject([{ label: 'a\uFFFDb', responses: 1 }]);
+    expect((await database.sums(ofTeam, '')).sums).toMatchObject([{ label: 'a\uFFFDb', responses: 1 }]);
+  });
+
+  it.skipIf(!isHere)('answers with the whole buckets that fit, and refuses one that does not', async () => {
+    const database = opened(kind);
+    const facts = [0, 0, 1, 1, 1, 2].map((later, at) =>
+      aFact({ tenant: 'team-i', label: `l-${at}`, endedAt: (hour + later) * msPerHour }),
+    );
+    await database.record(facts);
+    const asked = { ...all, hoursEach: 1, groupBy: ['label' as const], where: { tenant: ['team-i'] } };
+    const answerTo = async (query: Partial<UsageQuery>) => {
+      const { sums, until } = await database.sums({ ...asked, ...query }, '');
+      return { labels: sums.map(({ label }) => label), until };
+    };
+    expect(await answerTo({})).toMatchObject({ labels: { length: 6 }, until: asked.until });
+    expect(await answerTo({ most: 6 })).toMatchObject({ labels: { length: 6 }, until: asked.until });
+    expect(await answerTo({ most: 4 })).toEqual({ labels: ['l-0', 'l-1'], until: hour + 1 });
+    expect(await answerTo({ most: 3, from: hour + 1 })).toEqual({
+      labels: ['l-2', 'l-3', 'l-4'],
+      until: hour + 2,
+    });
+    await expect(answerTo({ most: 2, from: hour + 1 })).rejects.toThrow(TooManySums);
   });
 
   it.skipIf(!isHere)('keeps none of a call that failed', async () => {
@@ -122,9 +146,9 @@ describe.each([
     const broken = aFact({ tenant: 'team-c', model: null as unknown as string });
     await expect(database.record([fact, broken])).rejects.toThrow(/null/i);
     const ofTeam = { ...all, where: { tenant: ['team-c'] } };
-    expect(await database.sums(ofTeam, '')).toEqual([]);
+    expect((await database.sums(ofTeam, '')).sums).toEqual([]);
     await database.record([fact]);
-    expect(await database.sums(ofTeam, '')).toMatchObject([{ responses: 1 }]);
+    expect((await database.sums(ofTeam, '')).sums).toMatchObject([{ responses: 1 }]);
   });
 });
 
@@ -136,7 +160,7 @@ it.skipIf(!hasPostgres)(
     const [one, other] = [aFact({ tenant: 'team-h' }), aFact({ tenant: 'team-h' })];
     const tooMuch = aFact({ tenant: 'team-h', spend: 1e19 });
     expect(await recordEach(database, [one, tooMuch, other])).toEqual([tooMuch]);
-    expect(await database.sums(ofTeam, '')).toMatchObject([{ responses: 2 }]);
+    expect((await database.sums(ofTeam, '')).sums).toMatchObject([{ responses: 2 }]);
   },
 );
 
@@ -159,7 +183,7 @@ it.skipIf(!hasPostgres)(
       }
     };
     await record();
-    expect(await database.sums(ofTeam, '')).toMatchObject([{ responses: 2 }]);
+    expect((await database.sums(ofTeam, '')).sums).toMatchObject([{ responses: 2 }]);
     expect(errors.length).toBeGreaterThan(0);
   },
 );
@@ -187,7 +211,7 @@ it.skipIf(!hasPostgres)(
     proxy.mend();
     await other.end();
     await database.record([fact]);
-    expect(await database.sums(ofTeam, '')).toMatchObject([{ responses: 1 }]);
+    expect((await database.sums(ofTeam, '')).sums).toMatchObject([{ responses: 1 }]);
     await proxy.stop();
   },
 );
@@ -220,7 +244,9 @@ it.skipIf(!hasPostgres)(
     const ofTeam = { ...all, where: { tenant: ['team-e'] } };
     const [one, other] = [opened('Postgres'), opened('Postgres')];
     await Promise.all([one.id(), other.id()]);
-    expect(await one.sums(ofTeam, '')).toMatchObject([{ responses: 7, input: 4, slotMs: 10, spend: 0 }]);
+    expect((await one.sums(ofTeam, '')).sums).toMatchObject([
+      { responses: 7, input: 4, slotMs: 10, spend: 0 },
+    ]);
   },
 );
 

@@ -33,8 +33,8 @@ export interface WebhookEndpointsOptions {
   /** Resolves the hosts of endpoints. */
   lookup: GuardedLookup;
   userAgent: string;
-  /** Milliseconds since 1970; `Date.now` by default. */
-  now?: () => number;
+  /** Milliseconds since 1970, by the clock that all processes have. */
+  now: () => number;
 }
 
 export type EndpointWithSecret = WebhookEndpoint & { signing_secret: string };
@@ -49,7 +49,7 @@ export interface WebhookSettings {
 /** The endpoints of a process that can send to them; undefined where webhooks are switched off. */
 export function openEndpoints(
   settings: WebhookSettings,
-  store: Pick<WebhookEndpointsOptions, 'connection' | 'keyPrefix'>,
+  store: Pick<WebhookEndpointsOptions, 'connection' | 'keyPrefix' | 'now'>,
 ): WebhookEndpoints | undefined {
   return settings.enabled ? new WebhookEndpoints({ ...store, ...sendingBy(settings) }) : undefined;
 }
@@ -78,7 +78,7 @@ export class WebhookEndpoints {
   constructor(options: WebhookEndpointsOptions) {
     this.#options = options;
     this.#store = new EndpointStore(options);
-    this.#now = options.now ?? Date.now;
+    this.#now = options.now;
   }
 
   /** @throws {ServiceError} for a URL that is not allowed, and for an endpoint too many. */

@@ -72,8 +72,8 @@ export interface WebhookSenderOptions {
   pausesMs?: readonly number[];
   /** Told of the end of each try. */
   onTry?: (outcome: 'delivered' | 'failed' | 'given_up') => void;
-  /** Milliseconds since 1970; `Date.now` by default. */
-  now?: () => number;
+  /** Milliseconds since 1970, by the clock that all processes have. */
+  now: () => number;
   random?: () => number;
 }
 
@@ -96,7 +96,7 @@ export class WebhookSender {
   constructor(options: WebhookSenderOptions) {
     this.#options = options;
     this.#pausesMs = options.pausesMs ?? defaultPausesMs;
-    const { connection, jobs, keyPrefix, logger, now = Date.now, random = Math.random } = options;
+    const { connection, jobs, keyPrefix, logger, now, random = Math.random } = options;
     this.#now = now;
     this.#endpoints = new EndpointStore({ connection, keyPrefix });
     this.#open = new OpenDeliveries({

@@ -45,6 +45,7 @@ function common(allowPrivate = true) {
     stalledMs: 100,
     lookup: guardedLookup({ allowPrivate }),
     userAgent: 'Sluice/test',
+    now: Date.now,
   };
 }
 

@@ -16,6 +16,7 @@ it('A line of a batch that is cancelled is cancelled again when the reply to tha
     slack: { enter: () => Promise.resolve(() => undefined) },
     responses: {
       directory: { find: () => ({ queue: 'm' }) },
+      isKeyTaken: () => Promise.resolve(true),
       create: {
         async whole(_caller: unknown, { onAccepted }: { onAccepted: (accepted: object) => void }) {
           onAccepted({ responseId: 'resp_1' });
@@ -42,4 +43,44 @@ it('A line of a batch that is cancelled is cancelled again when the reply to tha
   );
   await expect(running).rejects.toThrow(LineLeft);
   expect(asked).toEqual(['resp_1', 'resp_1']);
+});
+
+it('A line of a batch that is cancelled already is cancelled where a process before had it accepted, and does not begin', async () => {
+  const owner = { tenant: 'team-a', key: 'a1b2c3d4e5f60718' };
+  const asked: string[] = [];
+  const cancelled: string[] = [];
+  const stubs: unknown = {
+    json: { prepare: () => ({ request: { model: 'm' }, input: Buffer.from('{}') }) },
+    live: { keys: { findByHash: () => ({ name: owner.tenant }), isComplete: true } },
+    slack: { enter: () => Promise.resolve(() => undefined) },
+    responses: {
+      directory: { find: () => ({ queue: 'm' }) },
+      isKeyTaken: (_tenant: string, key: string) => Promise.resolve(key === 'batch_1:1'),
+      create: {
+        whole(
+          _caller: unknown,
+          { idempotencyKey, onAccepted }: { idempotencyKey: string; onAccepted: (accepted: object) => void },
+        ) {
+          asked.push(idempotencyKey);
+          onAccepted({ responseId: 'resp_1' });
+          return Promise.resolve({ kind: 'left' });
+        },
+      },
+      cancel: (_caller: unknown, id: string) => Promise.resolve(void cancelled.push(id)),
+    },
+    bodyBudget: new BodyBudget(() => 1_000_000),
+    logger: createLogger({ name: 'test', level: 'silent' }),
+  };
+  const server = new ApiLineServer(stubs as ApiLineServerOptions);
+  const signals = { leaving: new AbortController().signal, ending: AbortSignal.abort() };
+  for (const idempotencyKey of ['batch_1:1', 'batch_1:2']) {
+    const line = {
+      endpoint: '/v1/responses',
+      body: new Uint8Array(),
+      isKept: false,
+      idempotencyKey,
+    } as const;
+    await expect(server.run(owner, line, signals)).rejects.toThrow(LineLeft);
+  }
+  expect({ asked, cancelled }).toEqual({ asked: ['batch_1:1'], cancelled: ['resp_1'] });
 });

@@ -81,8 +81,8 @@ export class ApiLineServer implements LineServer {
     const stop = AbortSignal.any([leaving, ending]);
     const requestId = newRequestId(randomBytes);
     for (;;) {
-      if (stop.aborted) throw new LineLeft();
       try {
+        if (await this.#isOver(owner, request, { leaving, ending })) throw new LineLeft();
         return await this.#runOnce(owner, request, { requestId, leaving, ending });
       } catch (error) {
         if (error instanceof LineLeft) throw error;
@@ -91,9 +91,19 @@ export class ApiLineServer implements LineServer {
           this.#options.logger.error({ err: loggedError(error), requestId }, 'line of a batch failed');
         const told = known ?? new ServiceError('server_error', 'The server had an error.');
         if (!mayPass(told)) return refusedLine(told, { endpoint: request.endpoint, requestId });
-        await pause(told.retryAfterMs ?? laterMs, stop);
+        await pause(told.retryAfterMs ?? laterMs, ending.aborted ? leaving : stop);
       }
     }
+  }
+
+  /** Whether nothing is to be done for a line. One that a process before had accepted is cancelled by who attaches to it. */
+  async #isOver(
+    { tenant }: BatchOwner,
+    { idempotencyKey }: LineRequest,
+    { leaving, ending }: LineRun,
+  ): Promise<boolean> {
+    if (leaving.aborted || !ending.aborted) return leaving.aborted;
+    return !(await this.#options.responses.isKeyTaken(tenant, idempotencyKey));
   }
 
   async #runOnce(
@@ -122,7 +132,7 @@ export class ApiLineServer implements LineServer {
       const { queue } = responses.directory.find(prepared.request.model, caller.key);
       const leave = await this.#options.slack.enter(queue, AbortSignal.any([leaving, ending]));
       try {
-        if (leaving.aborted || ending.aborted) throw new LineLeft();
+        if (await this.#isOver(owner, request, { leaving, ending })) throw new LineLeft();
         const answer = await this.#answered(caller, request, { prepared, onAccepted });
         return await this.#answer(answer, { caller, request, prepared: { embedding, message } });
       } finally {

@@ -199,6 +199,14 @@ export class Responses {
     });
   }
 
+  /** Whether an Idempotency-Key stands for a response that runs or has an answer, so that the same request is not run anew. */
+  async isKeyTaken(tenant: string, idempotencyKey: string): Promise<boolean> {
+    const { store } = this.#dependencies;
+    const id = await store.responseOfKey(tenant, idempotencyKey);
+    const record = id === undefined ? undefined : await store.readShort(id);
+    return record !== undefined && record.status !== 'failed' && record.status !== 'cancelled';
+  }
+
   /** Takes a response away for good, as safely as the settings ask for; one that still runs is cancelled first. */
   async remove(tenant: string, responseId: string): Promise<void> {
     const isFound = await this.#erase(tenant, responseId, { withKey: false });

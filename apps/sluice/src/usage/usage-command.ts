@@ -5,7 +5,7 @@ import { dimensions, openUsage, type UsageDatabase, usageFile } from '@sluice/us
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
 import { askedUsage } from './asked-usage.ts';
-import { usageCsv, usageJson, usageTable } from './usage-rows.ts';
+import { printUsage } from './print-usage.ts';
 
 export const usageUsage = `Usage: sluice usage [flags]
 
@@ -45,10 +45,8 @@ export async function runUsage(
   const asked = askedUsage(values, Date.now());
   const database = open(settingsOf(values, { env, cwd }));
   try {
-    const sums = await database.sums(asked.query, '');
-    if (values.json) for (const sum of sums) console.log(usageJson(sum, asked));
-    else if (values.csv) console.log(usageCsv(sums, asked));
-    else console.log(sums.length === 0 ? 'Nothing has ended in that time.' : usageTable(sums, asked));
+    const form = values.json ? 'json' : values.csv ? 'csv' : 'table';
+    await printUsage(database, asked, { form, print: (text) => console.log(text) });
   } catch (error) {
     throw new FatalError(error instanceof Error ? error.message : 'usage cannot be read');
   } finally {

@@ -35,7 +35,11 @@ export function usageJson({ hour, spend, ...sum }: UsageSum, asked: AskedUsage):
 }
 
 /** As RFC 4180 has it. */
-export function usageCsv(sums: readonly UsageSum[], asked: AskedUsage): string {
+export function usageCsv(
+  sums: readonly UsageSum[],
+  asked: AskedUsage,
+  { hasTitles = true }: { hasTitles?: boolean } = {},
+): string {
   const { groupBy } = asked.query;
   const titles = ['since', 'until', ...groupBy, ...figures.map(([name]) => name.replace(' ', '_'))];
   const rows = sums.map((sum) => {
@@ -50,7 +54,7 @@ export function usageCsv(sums: readonly UsageSum[], asked: AskedUsage): string {
       ),
     ];
   });
-  return [titles, ...rows].map((row) => row.map(csvCell).join(',')).join('\r\n');
+  return [...(hasTitles ? [titles] : []), ...rows].map((row) => row.map(csvCell).join(',')).join('\r\n');
 }
 
 /** A name that a spreadsheet would take for a formula stands behind an apostrophe. */

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { addAbortSignal, type Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { ServiceError } from '@sluice/contract';
 import { type Logger, throttledWarning } from '@sluice/runtime';
@@ -19,8 +20,8 @@ export interface BucketOptions {
 export interface BucketObject {
   key: string;
   bytes: number;
-  /** Milliseconds since 1970, by the clock of the bucket. */
-  changedAt: number;
+  /** How long ago it was written, by the clock of the bucket, in milliseconds. */
+  ageMs: number;
 }
 
 /** The times within which a bucket is to take a connection, and to answer, in milliseconds. */
@@ -41,7 +42,7 @@ const tries = 3;
 
 /**
  * The five operations of S3 that files need. Each of them rejects with `files_unavailable` when the bucket does not answer or refuses it,
- * and logs why.
+ * and logs why. One that is given a signal rejects with its reason once that is aborted.
  */
 export class BucketClient {
   readonly #options: BucketOptions;
@@ -54,38 +55,61 @@ export class BucketClient {
   }
 
   /** The objects whose keys begin so, in the order of their keys. */
-  async *list(prefix: string): AsyncGenerator<BucketObject> {
+  async *list(prefix: string, signal?: AbortSignal): AsyncGenerator<BucketObject> {
     let from: string | undefined;
     do {
-      const page = await this.#ask(({ sdk, client }) =>
-        client.send(
-          new sdk.ListObjectsV2Command({
-            Bucket: this.#options.name,
-            Prefix: prefix,
-            ContinuationToken: from,
-          }),
-        ),
-      );
+      const { page, answeredAt } = await this.#listPage(prefix, from, signal);
       for (const { Key: key, Size: bytes = 0, LastModified: changed } of page.Contents ?? []) {
-        if (key !== undefined) yield { key, bytes, changedAt: changed?.getTime() ?? 0 };
+        if (key !== undefined) yield { key, bytes, ageMs: answeredAt - (changed?.getTime() ?? 0) };
       }
       from = page.IsTruncated ? page.NextContinuationToken : undefined;
     } while (from !== undefined);
   }
 
+  /** A page of a list, and when the bucket answered, by its own clock, in milliseconds since 1970. */
+  #listPage(prefix: string, from: string | undefined, signal: AbortSignal | undefined) {
+    return this.#ask(async ({ sdk, client }) => {
+      const list = new sdk.ListObjectsV2Command({
+        Bucket: this.#options.name,
+        Prefix: prefix,
+        ContinuationToken: from,
+      });
+      let date: string | undefined;
+      list.middlewareStack.add(
+        (next) => async (args) => {
+          const answer = await next(args);
+          date = (answer.response as { headers?: Record<string, string> }).headers?.['date']; // of HTTP
+          return answer;
+        },
+        { step: 'deserialize' },
+      );
+      const page = await client.send(list, { ...(signal && { abortSignal: signal }) });
+      return { page, answeredAt: date === undefined ? Date.now() : Date.parse(date) };
+    }, signal);
+  }
+
   /** Writes some bytes of a file of this machine as an object, which is there as a whole or not at all. */
-  async put(key: string, path: string, bytes: { from: number; to: number }): Promise<void> {
+  async put(
+    key: string,
+    path: string,
+    bytes: { from: number; to: number },
+    signal?: AbortSignal,
+  ): Promise<void> {
     for (let left = tries - 1; ; left -= 1) {
       try {
-        await this.#tryPut(key, path, bytes);
+        await this.#tryPut(key, path, { ...bytes, signal });
         return;
       } catch (error) {
-        if (left === 0) throw error;
+        if (left === 0 || signal?.aborted) throw error;
       }
     }
   }
 
-  async #tryPut(key: string, path: string, { from, to }: { from: number; to: number }): Promise<void> {
+  async #tryPut(
+    key: string,
+    path: string,
+    { from, to, signal }: { from: number; to: number; signal: AbortSignal | undefined },
+  ): Promise<void> {
     // A stream is read once, so each try needs its own, and nobody else closes that of one that fails.
     const body = to > from ? createReadStream(path, { start: from, end: to - 1 }) : undefined;
     const unread = new AbortController();
@@ -100,48 +124,64 @@ export class BucketClient {
           ContentLength: to - from,
         });
         const requestTimeout = answerMs + (to - from) / slowestBytes;
-        await client.send(put, { requestTimeout, abortSignal: unread.signal }).catch((error: unknown) => {
+        const abortSignal = signal ? AbortSignal.any([unread.signal, signal]) : unread.signal;
+        await client.send(put, { requestTimeout, abortSignal }).catch((error: unknown) => {
           throw unread.signal.aborted ? unread.signal.reason : error;
         });
-      });
+      }, signal);
     } finally {
       body?.destroy();
     }
   }
 
   /** Some bytes of an object. */
-  async get(key: string, { from, to }: { from: number; to: number }): Promise<Uint8Array> {
+  async get(
+    key: string,
+    { from, to }: { from: number; to: number },
+    signal?: AbortSignal,
+  ): Promise<Uint8Array> {
     return this.#ask(async ({ sdk, client }) => {
       const asked = { Bucket: this.#options.name, Key: key, Range: `bytes=${from}-${to - 1}` };
-      const { Body: body } = await client.send(new sdk.GetObjectCommand(asked));
+      const { Body: body } = await client.send(new sdk.GetObjectCommand(asked), {
+        ...(signal && { abortSignal: signal }),
+      });
       if (!body) throw new Error(`An object without a body: ${key}`);
+      if (signal) addAbortSignal(signal, body as Readable); // as Node.js has it
       return body.transformToByteArray();
-    });
+    }, signal);
   }
 
   /** Takes an object away. One that is not there is none to take away. */
-  async remove(key: string): Promise<void> {
-    await this.#ask(({ sdk, client }) =>
-      client.send(new sdk.DeleteObjectCommand({ Bucket: this.#options.name, Key: key })),
-    );
+  async remove(key: string, signal?: AbortSignal): Promise<void> {
+    await this.#ask(async ({ sdk, client }) => {
+      const removal = new sdk.DeleteObjectCommand({ Bucket: this.#options.name, Key: key });
+      await client.send(removal, { ...(signal && { abortSignal: signal }) });
+    }, signal);
   }
 
-  /** Takes away all objects whose keys begin so. */
-  async removeAll(prefix: string): Promise<void> {
+  /** Takes away all objects whose keys begin so, or some of them, where the signal is aborted. */
+  async removeAll(prefix: string, signal?: AbortSignal): Promise<void> {
     const removing = new Set<Promise<void>>();
-    for await (const { key } of this.list(prefix)) {
-      const one: Promise<void> = this.remove(key).finally(() => removing.delete(one));
-      removing.add(one);
-      if (removing.size === removedAtOnce) await Promise.race(removing);
+    try {
+      for await (const { key } of this.list(prefix, signal)) {
+        const one: Promise<void> = this.remove(key, signal).finally(() => removing.delete(one));
+        removing.add(one);
+        if (removing.size === removedAtOnce) await Promise.race(removing);
+      }
+      await Promise.all(removing);
+    } finally {
+      // Nobody else hears of those that fail as well.
+      await Promise.allSettled(removing);
     }
-    await Promise.all(removing);
   }
 
-  async #ask<Answer>(call: (opened: OpenedClient) => Promise<Answer>): Promise<Answer> {
+  async #ask<Answer>(call: (opened: OpenedClient) => Promise<Answer>, signal?: AbortSignal): Promise<Answer> {
+    signal?.throwIfAborted();
     try {
       this.#opened ??= openClient(this.#options);
       return await call(await this.#opened);
     } catch (error) {
+      signal?.throwIfAborted();
       this.#warn(error);
       throw new ServiceError('files_unavailable', { cause: error });
     }

@@ -33,10 +33,10 @@ export class FileBucket implements FileStore {
     return this.#drafts.write(content, through);
   }
 
-  async keep(tenant: string, file: StoredFile, { path, bytes }: Draft): Promise<void> {
+  async keep(tenant: string, file: StoredFile, { path, bytes }: Draft, signal?: AbortSignal): Promise<void> {
     // Two that do it at once make two objects, of which everybody finds the same.
     if (await this.find(tenant, file.id)) return;
-    await this.#client.put(this.#keys.of(tenant, file), path, { from: 0, to: bytes });
+    await this.#client.put(this.#keys.of(tenant, file), path, { from: 0, to: bytes }, signal);
   }
 
   async find(tenant: string, id: string): Promise<StoredFile | undefined> {
@@ -63,27 +63,27 @@ export class FileBucket implements FileStore {
   }
 
   async sweep(now: number): Promise<void> {
-    await this.#drafts.sweep(now);
+    await this.#drafts.sweep();
     for await (const { key, bytes } of this.#client.list(this.#keys.files)) {
       const file = this.#keys.parse(key, bytes);
       if (file && isExpired(file, now)) await this.#client.remove(key);
     }
   }
 
-  async openWork(name: string): Promise<Work> {
+  async openWork(name: string, signal?: AbortSignal): Promise<Work> {
     const folder = await this.#drafts.place();
-    return openBucketWork(name, folder, { client: this.#client, keys: this.#keys });
+    return openBucketWork(name, folder, { client: this.#client, keys: this.#keys, signal });
   }
 
-  removeWork(name: string): Promise<void> {
-    return this.#client.removeAll(this.#keys.ofWork(name));
+  removeWork(name: string, signal?: AbortSignal): Promise<void> {
+    return this.#client.removeAll(this.#keys.ofWork(name), signal);
   }
 
-  async sweepWork(isOpen: (name: string) => boolean, now: number): Promise<void> {
+  async sweepWork(isOpen: (name: string) => boolean): Promise<void> {
     const { allWork } = this.#keys;
-    for await (const { key, changedAt } of this.#client.list(allWork)) {
+    for await (const { key, ageMs } of this.#client.list(allWork)) {
       const [name = ''] = key.slice(allWork.length).split('/');
-      if (now - changedAt > halfMadeMs && !isOpen(name)) await this.#client.remove(key);
+      if (ageMs > halfMadeMs && !isOpen(name)) await this.#client.remove(key);
     }
   }
 

@@ -5,23 +5,23 @@ import type { BucketClient, BucketObject } from './bucket-client.ts';
  * How many bytes are asked for at a time. A reader that is slow holds these, and no connection of the bucket, which would be cut before a batch
  * had read its input to the end.
  */
-const pieceBytes = 1024 * 1024;
+export const pieceBytes = 1024 * 1024;
 
 /** The content of an object from a byte on, piece by piece as it is read. Ends with `files_unavailable` when the object goes meanwhile. */
 export function readObject(
   client: BucketClient,
   { key, bytes }: Pick<BucketObject, 'key' | 'bytes'>,
-  from = 0,
+  { from = 0, signal }: { from?: number; signal?: AbortSignal | undefined } = {},
 ): Readable {
-  return Readable.from(pieces(client, key, { from, bytes }), { objectMode: false, highWaterMark: 1 });
+  return Readable.from(pieces(client, key, { from, bytes, signal }), { objectMode: false, highWaterMark: 1 });
 }
 
 async function* pieces(
   client: BucketClient,
   key: string,
-  { from, bytes }: { from: number; bytes: number },
+  { from, bytes, signal }: { from: number; bytes: number; signal: AbortSignal | undefined },
 ): AsyncGenerator<Uint8Array> {
   for (let at = from; at < bytes; at += pieceBytes) {
-    yield await client.get(key, { from: at, to: Math.min(at + pieceBytes, bytes) });
+    yield await client.get(key, { from: at, to: Math.min(at + pieceBytes, bytes) }, signal);
   }
 }

@@ -12,12 +12,12 @@ export async function cellsOfNew(
   {
     stores,
     tenantCells,
-  }: { stores: ReadonlyMap<Cell, Pick<CallerStore, 'knowsKey'>>; tenantCells: TenantCells },
+  }: { stores: ReadonlyMap<Cell, Pick<CallerStore, 'responseOfKey'>>; tenantCells: TenantCells },
 ): Promise<Cell[]> {
   const before = previousId ? cellOf(previousId) : undefined;
   if (before !== undefined && stores.has(before)) return [before];
   if (idempotencyKey === undefined) return tenantCells.inTurn(tenant, limits);
   const { cell, former } = await tenantCells.ofKey(tenant, idempotencyKey, limits);
-  for (const each of former) if (await stores.get(each)?.knowsKey(tenant, idempotencyKey)) return [each];
+  for (const each of former) if (await stores.get(each)?.responseOfKey(tenant, idempotencyKey)) return [each];
   return [cell];
 }

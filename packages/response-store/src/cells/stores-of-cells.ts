@@ -70,7 +70,7 @@ export function callerStores(
   stores: ByCell<CallerStore>,
   cells: CellsInUse,
 ): CallerStores {
-  const { all, of, inCell } = finder(stores, cells.knowsAll);
+  const { all, of } = finder(stores, cells.knowsAll);
   const common = responseStores(keyPrefix, stores, cells);
   const tenantCells = new TenantCells(cells);
   return {
@@ -82,7 +82,10 @@ export function callerStores(
       for (const cell of found) if (!cells.open.includes(cell)) cells.onUse(cell);
       return found.map((cell) => newResponseId(randomBytes, cell));
     },
-    knowsKey: (tenant, idempotencyKey) => inCell(common.keys.home(tenant)).knowsKey(tenant, idempotencyKey),
+    responseOfKey: async (tenant, idempotencyKey) => {
+      const asked = all().map((store) => store.responseOfKey(tenant, idempotencyKey));
+      return (await Promise.all(asked)).find((id) => id !== undefined);
+    },
     accept: (accepting) => acceptInCell(of(accepting.id), accepting, tenantCells),
     // Items may be of several cells.
     locateItems: (tenant, itemIds, limits) => locateInParts(of, { tenant, itemIds }, limits),

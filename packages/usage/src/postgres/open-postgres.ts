@@ -19,6 +19,7 @@ import {
   selectSums,
   takeOlder,
 } from '../usage-tables.ts';
+import { wholeBuckets } from '../whole-buckets.ts';
 
 export interface OpenPostgresOptions {
   /** Such as `postgres://user:password@host:5432/database`. */
@@ -97,7 +98,7 @@ export function openPostgres({ url, onError, withinMs = 30_000 }: OpenPostgresOp
       await id();
       const { sql, values } = selectSums(query);
       const { rows } = await (await opened()).query<Record<string, string | null>>(sql, values);
-      return rows.map(sumOf);
+      return wholeBuckets(rows.map(sumOf), query);
     },
     async close() {
       await (await pool)?.end();

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ThreadPool } from '@sluice/admission';
 import { startThread } from '@sluice/runtime';
-import type { UsageDatabase } from '../usage-database.ts';
+import { TooManySums, type UsageDatabase } from '../usage-database.ts';
 import type { SqliteResult, SqliteTask, SqliteThreadData } from './sqlite-thread.ts';
 
 export interface OpenSqliteOptions {
@@ -48,13 +48,14 @@ export function openSqlite({ path, onError, withinMs = 30_000 }: OpenSqliteOptio
     const end = await pool.run(asker, task);
     if (end.kind !== 'done') throw new Error(`the database of usage did not answer (${end.kind})`);
     if (end.result.kind === 'failed') throw new Error(`${path}: ${end.result.message}`);
+    if (end.result.kind === 'too_many') throw new TooManySums(end.result.most);
     if (end.result.kind !== expected) throw new TypeError(`The thread answered '${end.result.kind}'`);
     return end.result as Extract<SqliteResult, { kind: Kind }>; // which was looked at
   };
   return {
     id: async () => (await run(writer, { kind: 'id' }, 'id')).id,
     record: async (facts) => void (await run(writer, { kind: 'record', facts }, 'recorded')),
-    sums: async (query, asker) => (await run(asker, { kind: 'sums', query }, 'sums')).sums,
+    sums: async (query, asker) => (await run(asker, { kind: 'sums', query }, 'sums')).answer,
     close: () => pool.stop(),
   };
 }

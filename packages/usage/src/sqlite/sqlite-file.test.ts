@@ -118,6 +118,15 @@ describe('a file of usage', () => {
     expect(file.sums({ ...all, from: hour + 1 })).toMatchObject([{ responses: 1 }]);
   });
 
+  it('reads one row more than an answer may have, and no further ones', () => {
+    file.record(['a', 'b', 'c', 'd'].map((label) => aFact({ label })));
+    expect(file.sums({ ...all, groupBy: ['label'], most: 2 })).toMatchObject([
+      { label: 'a' },
+      { label: 'b' },
+      { label: 'c' },
+    ]);
+  });
+
   it('keeps everything, and its id, when it is opened again, beside another process', () => {
     file.record([aFact()]);
     const again = new SqliteFile(join(folder, 'usage.sqlite'));

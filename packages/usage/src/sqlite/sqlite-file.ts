@@ -66,6 +66,7 @@ export class SqliteFile {
     });
   }
 
+  /** The rows for `wholeBuckets`. */
   sums(query: UsageQuery): UsageSum[] {
     const { sql, values } = selectSums(query);
     // Columns are those that the statement names.

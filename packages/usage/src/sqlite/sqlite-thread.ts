@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { UsageFact, UsageQuery, UsageSum } from '../usage-database.ts';
+import { TooManySums, type UsageAnswer, type UsageFact, type UsageQuery } from '../usage-database.ts';
+import { wholeBuckets } from '../whole-buckets.ts';
 import { SqliteFile } from './sqlite-file.ts';
 
 /** The data with which the thread is started. */
@@ -15,7 +16,8 @@ export type SqliteTask =
 export type SqliteResult =
   | { kind: 'id'; id: string }
   | { kind: 'recorded' }
-  | { kind: 'sums'; sums: UsageSum[] }
+  | { kind: 'sums'; answer: UsageAnswer }
+  | { kind: 'too_many'; most: number }
   | { kind: 'failed'; message: string };
 
 const { path } = workerData as SqliteThreadData; // as `openSqlite` gives it
@@ -28,10 +30,12 @@ function done(task: SqliteTask): SqliteResult {
     // A file that could not be opened is tried again with each task.
     file ??= new SqliteFile(path);
     if (task.kind === 'id') return { kind: 'id', id: file.id };
-    if (task.kind === 'sums') return { kind: 'sums', sums: file.sums(task.query) };
+    if (task.kind === 'sums')
+      return { kind: 'sums', answer: wholeBuckets(file.sums(task.query), task.query) };
     file.record(task.facts);
     return { kind: 'recorded' };
   } catch (error) {
+    if (error instanceof TooManySums) return { kind: 'too_many', most: error.most };
     return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
   }
 }

@@ -1,7 +1,6 @@
 import { SegmentedControl } from '@mantine/core';
 import type { UsagePage as Usage } from '@sluice/contract';
 import { useQuery } from '@tanstack/react-query';
-import { recentQuery } from '../../api/query-client.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -12,6 +11,7 @@ import { type Filters, useFilters } from '../../components/use-filters.ts';
 import { formatCompact, formatCount, formatMoney } from '../../format/numbers.ts';
 import { StatRow, StatTile } from '../../components/stat-tile.tsx';
 import { usageColumns } from './usage-columns.tsx';
+import { readUsage } from './read-usage.ts';
 import { currencyOf, groups, measures, ranges, usageLines, usageRows } from './usage-rows.ts';
 import classes from './usage.module.css';
 
@@ -27,15 +27,12 @@ export function UsagePage() {
   const group = chosen(groups, filters, 'by', 0);
   const measure = chosen(measures, filters, 'show', 0);
   const query = useQuery({
-    ...recentQuery<Usage>('/usage/completions', {
-      key: { range: range.value, by: group.value },
-      search: (nowMs) => ({
-        start_time: Math.floor(nowMs / 1_000) - range.seconds,
-        bucket_width: range.width,
-        limit: range.limit,
-        group_by: [group.value],
-      }),
-    }),
+    queryKey: ['/usage/completions', { range: range.value, by: group.value }],
+    queryFn: ({ signal }) => {
+      const start_time = Math.floor(Date.now() / 1_000) - range.seconds;
+      const { width: bucket_width, limit } = range;
+      return readUsage({ start_time, bucket_width, limit, group_by: [group.value] }, signal);
+    },
     refetchInterval: everyMs,
   });
   return (

@@ -1,0 +1,114 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLogger } from '@sluice/runtime';
+import { eventually, latch } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FileBucket } from '../src/index.ts';
+import { type BucketInMemory, startBucketInMemory } from './bucket-in-memory.ts';
+
+const hour = 3_600_000;
+const logger = createLogger({ name: 'test', level: 'silent' });
+
+let machine: string;
+let bucket: BucketInMemory;
+let store: FileBucket;
+
+beforeEach(async () => {
+  machine = await mkdtemp(join(tmpdir(), 'sluice-files-'));
+  bucket = await startBucketInMemory();
+  store = new FileBucket({ ...bucket.settings, drafts: join(machine, 'drafts'), logger });
+});
+afterEach(async () => {
+  await bucket.stop();
+  await rm(machine, { recursive: true, force: true });
+});
+
+/** Saves a file of some work, and leaves it. */
+async function leaveWork(name: string): Promise<void> {
+  const work = await store.openWork(name);
+  await writeFile(join(work.path, 'one'), 'x');
+  await work.save('one', 1);
+  await work.leave();
+}
+
+async function entriesOf(name: string): Promise<string[]> {
+  const work = await store.openWork(name);
+  const entries = await readdir(work.path);
+  await work.leave();
+  return entries;
+}
+
+describe('work in a bucket', () => {
+  it('goes when it was left for days by the clock of the bucket, unless it is open', async () => {
+    // The clock of this machine says that all of it is old, and then that none is.
+    bucket.clock.now = Date.now() - 90 * 24 * hour;
+    for (const name of ['open', 'left']) await leaveWork(name);
+    bucket.clock.now += hour;
+    await store.sweepWork(() => false);
+    expect(await entriesOf('left')).toEqual(['one']);
+    bucket.clock.now += 48 * hour;
+    await store.sweepWork((name) => name === 'open');
+    expect(await entriesOf('open')).toEqual(['one']);
+    expect(await entriesOf('left')).toEqual([]);
+  });
+
+  it('is fetched a few pieces at a time, in their order', async () => {
+    const before = await store.openWork('batch');
+    const lines = Array.from({ length: 30 }, (_, at) => `${at}\n`);
+    // One of them is longer than what is asked for at a time.
+    lines[3] = `${'x'.repeat(2_500_000)}\n`;
+    let saved = '';
+    for (const line of lines) {
+      saved += line;
+      await writeFile(join(before.path, 'one'), saved);
+      await before.save('one', Buffer.byteLength(saved));
+    }
+    const underWay = { now: 0, most: 0 };
+    const several = latch();
+    bucket.mayAnswer = async (_method, key) => {
+      if (key === '') return; // a list
+      underWay.now += 1;
+      underWay.most = Math.max(underWay.most, underWay.now);
+      if (underWay.now >= 4) several.open();
+      await several.wait();
+      underWay.now -= 1;
+    };
+    const { path } = await store.openWork('batch');
+    expect((await readFile(join(path, 'one'), 'utf8')) === saved).toBe(true);
+    expect(underWay.most).toBeGreaterThanOrEqual(4);
+    expect(underWay.most).toBeLessThanOrEqual(8);
+  });
+
+  it('is left while it is fetched, saved or removed, and leaves no folder', async () => {
+    const work = await store.openWork('batch');
+    for (const name of ['one', 'two']) {
+      await writeFile(join(work.path, name), 'x');
+      await work.save(name, 1);
+    }
+    const never = latch();
+    const calls: [string, (signal: AbortSignal) => Promise<unknown>][] = [
+      ['GET', (signal) => store.openWork('batch', signal)],
+      ['PUT', (signal) => work.save('one', 2, signal)],
+      ['DELETE', (signal) => work.drop('one', signal)],
+      ['DELETE', (signal) => store.removeWork('batch', signal)],
+    ];
+    await writeFile(join(work.path, 'one'), 'xy');
+    for (const [wanted, call] of calls) {
+      const asked = latch();
+      bucket.mayAnswer = async (method, key) => {
+        if (method !== wanted || key === '') return;
+        asked.open();
+        await never.wait();
+      };
+      const leaving = new AbortController();
+      const ended = expect(call(leaving.signal)).rejects.toThrow('leaving');
+      await asked.wait();
+      leaving.abort(new Error('leaving'));
+      await ended;
+    }
+    never.open();
+    await work.leave();
+    await eventually(async () => expect(await readdir(join(machine, 'drafts'))).toEqual([]));
+  });
+});
