@@ -11,13 +11,23 @@ interface Left {
   unknown?: string[];
   /** Ids whose job waits outside of its queue. */
   deferred?: string[];
+  /** Ids of those that end before they are put in line. */
+  over?: string[];
   /** How long the jobs wait whose time is wrong, in milliseconds by id. */
   mistimed?: Record<string, number>;
   /** Queues that have gone far. */
   far?: string[];
 }
 
-function setUp({ findings, pending = [], unknown = [], deferred = [], mistimed = {}, far = [] }: Left) {
+function setUp({
+  findings,
+  pending = [],
+  unknown = [],
+  deferred = [],
+  over = [],
+  mistimed = {},
+  far = [],
+}: Left) {
   const clock = { now: 0 };
   const letIn: string[] = [];
   const inLine: string[] = [];
@@ -89,7 +99,7 @@ function setUp({ findings, pending = [], unknown = [], deferred = [], mistimed =
     priorityOf: () => Promise.resolve(7),
     standInLine: (responseId) => {
       inLine.push(responseId);
-      return Promise.resolve();
+      return Promise.resolve(!over.includes(responseId));
     },
     farQueues: () => Promise.resolve(far),
     renumber: (queue) => {
@@ -140,6 +150,16 @@ describe('a response whose api died between accept and enqueue', () => {
     const { rescue, ended } = setUp({ findings: [finding('unqueued')], pending: ['r1'] });
     expect(await rescue.round()).toBe(0);
     expect(ended).toEqual([]);
+  });
+});
+
+describe('a response that ends before it is put in line', () => {
+  it('has the job removed that waits outside of its queue', async () => {
+    const { rescue, removed } = setUp({ findings: [finding('left_out')], deferred: ['r1'], over: ['r1'] });
+    await rescue.round();
+    expect(removed).toEqual([]);
+    await rescue.round();
+    expect(removed).toEqual(['m/r1']);
   });
 });
 

@@ -39,8 +39,8 @@ export interface RescueDependencies {
   storeNow: () => number;
   /** The priority that the job of a response has. */
   priorityOf: (responseId: string) => Promise<number>;
-  /** Lets a response wait for a place of its tenant, or go into its queue. */
-  standInLine: (responseId: string) => Promise<void>;
+  /** Lets a response wait for a place of its tenant, or go into its queue. False when it has ended. */
+  standInLine: (responseId: string) => Promise<boolean>;
   /** Queues that have gone far enough to be renumbered. */
   farQueues: () => Promise<readonly string[]>;
   /** Keeps the priorities of a queue below their end; true as long as there is more to do. */
@@ -235,7 +235,7 @@ export class Rescue {
     if (!this.#wasSuspect(finding)) return 'left';
     if (!isDeferred) return this.#addAgain(finding);
     logger.warn({ responseId }, 'job was forgotten outside of its queue');
-    await standInLine(responseId);
+    if (!(await standInLine(responseId))) await queue.remove(finding.queue, responseId);
     return 'added';
   }
 

@@ -34,7 +34,7 @@ export interface QueueConsumerOptions {
   /** Runs one attempt. Never rejects for a failed response. */
   run: (responseId: string) => Promise<Outcome>;
   /** Called when a job has been deferred: it waits where `letIn` finds it. */
-  onDeferred: (responseId: string) => void;
+  onDeferred: (responseId: string, queue: string) => void;
   onError: (error: Error) => void;
   /** Whether an error says that the store answers and refuses writes for now; none does by default. */
   isRefusal?: (error: Error) => boolean;
@@ -237,7 +237,8 @@ export class QueueConsumer {
       if (!this.#sample.keeps(performance.now())) job.opts.removeOnComplete = true;
       await settle(outcome, job, token);
     } catch (error) {
-      if (error instanceof DelayedError && outcome?.kind === 'deferred') this.#options.onDeferred(responseId);
+      if (error instanceof DelayedError && outcome?.kind === 'deferred')
+        this.#options.onDeferred(responseId, job.queueName);
       throw error;
     } finally {
       this.#running.delete(responseId);

@@ -154,8 +154,11 @@ export class ResponseStore {
     return queuePriority(this.access, responseId);
   }
 
-  /** Lets a response wait for a place of its tenant, when its job waits where no worker takes it; see `onLetIn`. */
-  standInLine(responseId: string): Promise<void> {
+  /**
+   * Lets a response wait for a place of its tenant, when its job waits where no worker takes it; see `onLetIn`. False when it has ended, so
+   * that its job is to be removed.
+   */
+  standInLine(responseId: string): Promise<boolean> {
     return standInLine(this.access, responseId);
   }
 

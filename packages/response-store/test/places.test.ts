@@ -82,7 +82,7 @@ describe('a tenant that may run two at a time', () => {
     letIn();
     // Delivered although it waits: by hand, or by a rescue.
     expect(await start(third)).toBe('crowded');
-    await store.attempts.standInLine(third);
+    expect(await store.attempts.standInLine(third)).toBe(true);
     expect(letIn()).toEqual([]);
     for (const [ended, next] of [
       [first, second],
@@ -93,6 +93,8 @@ describe('a tenant that may run two at a time', () => {
       expect(letIn()).toEqual([next]);
       expect(await start(next)).toBe('run');
     }
+    // Whoever put its job where no worker takes it is to remove that.
+    expect(await store.attempts.standInLine(first)).toBe(false);
   });
 
   it('gives a place back for one that ends before it ran, is erased, or is postponed', async () => {

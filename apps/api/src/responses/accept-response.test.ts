@@ -41,7 +41,9 @@ function acceptorOver(accept: () => Promise<AcceptResult>, mostSteps?: number) {
     abandon: vi.fn(() => new Promise(() => undefined)),
     isDurable: vi.fn(() => Promise.resolve(true)),
     noteJob: vi.fn(() => Promise.resolve(0)),
+    standInLine: vi.fn(() => Promise.resolve(true)),
   };
+  const removed: string[] = [];
   const dependencies: ResponsesDependencies = {
     settings,
     live: settings,
@@ -60,7 +62,10 @@ function acceptorOver(accept: () => Promise<AcceptResult>, mostSteps?: number) {
       order: () => ({ jobs: 'jobs', jobPrefix: 'job:', perPriority: 1 }),
       enqueue: () => Promise.resolve(),
       defer: () => Promise.resolve(),
-      remove: () => Promise.resolve(),
+      remove: (_queue, responseId) => {
+        removed.push(responseId);
+        return Promise.resolve();
+      },
     },
     sealerOf: () => {
       throw new Error('nothing is sealed here');
@@ -106,7 +111,7 @@ function acceptorOver(accept: () => Promise<AcceptResult>, mostSteps?: number) {
     const checked = await acceptor.check(caller, accepting);
     return acceptor.accept('r', caller, { ...accepting, checked });
   };
-  return { store, steps, accept: checkAndAccept };
+  return { store, steps, removed, accept: checkAndAccept };
 }
 
 describe('a response that the store does not accept', () => {
@@ -168,6 +173,18 @@ describe('a response that is accepted', () => {
     await expect(accept()).resolves.toMatchObject({ kind: 'accepted' });
     expect(store.noteJob).toHaveBeenCalledTimes(1);
   });
+
+  it.each([true, false])(
+    'keeps the job that waits outside of its queue while it is open: %s',
+    async (isOpen) => {
+      const crowded: AcceptResult = { kind: 'accepted', acceptedAt: 1, use, priority: undefined };
+      const { store, removed, accept } = acceptorOver(() => Promise.resolve(crowded));
+      store.standInLine.mockResolvedValue(isOpen);
+      await expect(accept()).resolves.toMatchObject({ kind: 'accepted' });
+      expect(store.standInLine).toHaveBeenCalledTimes(1);
+      expect(removed).toEqual(isOpen ? [] : ['r']);
+    },
+  );
 
   it.each([0, 1])('is taken back when step %i does not become durable, and not noted', async (step) => {
     const { store, steps, accept } = acceptorOver(() => Promise.resolve(accepted));

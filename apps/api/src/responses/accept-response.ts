@@ -32,10 +32,7 @@ import type { UnansweredSteps } from './unanswered-steps.ts';
  */
 const acceptWithinMs = 1_000;
 
-/**
- * How long missing replies to the accept and to the adding of the job are asked for, in milliseconds: less than the 1.5 s
- * after which a caller is to have its refusal.
- */
+/** How long missing replies to the accept and to the adding of the job are asked for, in milliseconds: a caller has its refusal within 1.5 s. */
 const repeatWithinMs = 1_300;
 
 /** A tenant's list outlives every response in it by this much, in milliseconds. */
@@ -189,16 +186,15 @@ export class ResponseAcceptor {
   async enqueue(
     queue: string,
     responseId: string,
-    { isBackground, priority }: { isBackground: boolean; priority: number | undefined },
+    job: { isBackground: boolean; priority: number | undefined },
   ): Promise<void> {
-    await this.#addJob(queue, responseId, { priority, giveUpAt: performance.now() + repeatWithinMs });
-    this.#noteJob(queue, responseId, isBackground);
+    await this.#addJob(queue, responseId, { ...job, giveUpAt: performance.now() + repeatWithinMs });
+    this.#noteJob(queue, responseId, job.isBackground);
   }
 
   /**
-   * Adds the job of an accepted response, and asks again for a reply that was lost. Doing it twice leaves one job. A response
-   * without a priority waits outside of its queue until there is a place for it. All of it is durable then: before the job,
-   * so that what cannot be made durable is not run, and behind it, because the job counts as well.
+   * Adds the job of an accepted response, once however often it asks. Without a priority it waits outside of its queue for a place. All is
+   * durable before the job, so that nothing else runs, and behind it, because the job counts as well.
    */
   async #addJob(
     queue: string,
@@ -207,11 +203,13 @@ export class ResponseAcceptor {
   ): Promise<void> {
     const { queue: queues, store } = this.#dependencies;
     await this.#becomeDurable(responseId);
-    if (priority !== undefined) {
+    if (priority !== undefined)
       await repeatUnanswered(() => queues.enqueue(queue, responseId, priority), { giveUpAt });
-    } else {
+    else {
       await repeatUnanswered(() => queues.defer(queue, responseId), { giveUpAt });
-      await repeatUnanswered(() => store.standInLine(responseId), { giveUpAt });
+      const isOpen = await repeatUnanswered(() => store.standInLine(responseId), { giveUpAt });
+      // It was cancelled before its job was there, which would wait for a day.
+      if (!isOpen) await repeatUnanswered(() => queues.remove(queue, responseId), { giveUpAt });
     }
     await this.#becomeDurable(responseId);
   }

@@ -85,14 +85,19 @@ export class WorkerCell {
       stalledMs: recovery.stalledMs,
       keep: { completed: dashboard.keepCompleted, failed: dashboard.keepFailed },
       run: (responseId) => runner.execute(responseId),
-      onDeferred: (responseId) => this.#standInLine(responseId),
+      onDeferred: (responseId, queue) => this.#standInLine(responseId, queue),
       onDefect: (error, responseId) => logger.error({ responseId, err: error }, 'attempt rejected'),
     });
   }
 
   /** Until it is in its line, nothing lets it in; the rescue finds one that is in none. */
-  #standInLine(responseId: string): void {
-    this.#options.cell.store.standInLine(responseId).catch((error: unknown) => {
+  #standInLine(responseId: string, queueName: string): void {
+    const { store, queue } = this.#options.cell;
+    const stand = async () => {
+      // One that was cancelled meanwhile had its job removed in vain, as that was under way.
+      if (!(await store.standInLine(responseId))) await queue.remove(queueName, responseId);
+    };
+    stand().catch((error: unknown) => {
       this.#options.logger.warn({ responseId, err: error }, 'response not in its line');
     });
   }

@@ -16,10 +16,14 @@ const standInLineScript = defineScript({
 /**
  * Lets a response wait for a place of its tenant. Its job must wait already, where no worker takes it, because the turn may
  * be its own at once: then it is among those that `onLetIn` is told of.
+ *
+ * False when it has ended, or is gone. Whoever has ended it may have looked for its job before that was there, so it is to be removed.
  */
-export async function standInLine(access: StoreAccess, responseId: string): Promise<void> {
+export async function standInLine(access: StoreAccess, responseId: string): Promise<boolean> {
   const { cell, record } = keysOf(access, responseId);
   const keys = { record, load: cell.load };
   const reply = await standInLineScript(access.redis, { keys, args: { id: responseId } });
+  if (reply === 0) return false;
   access.onLetIn?.(parseLetIn(textReply(reply)));
+  return true;
 }

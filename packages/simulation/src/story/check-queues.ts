@@ -42,8 +42,8 @@ function checkDrains({ operators, callers, upstream, scenario }: History): strin
   if (crashes || scenario.hasTwoReleases === true) return [];
   if (!scenario.faults.every(({ kind }) => lateBegins.includes(kind))) return [];
   return operators.flatMap(({ drain }) =>
-    callers.flatMap(({ plan, responseId, acceptedMs = Number.POSITIVE_INFINITY }) => {
-      if (drain?.model !== plan.model || acceptedMs >= drain.fromMs) return [];
+    callers.flatMap(({ plan, responseId, toldMs = Number.POSITIVE_INFINITY }) => {
+      if (drain?.model !== plan.model || toldMs >= drain.fromMs) return [];
       const calls = upstream.callsOf(plan.name).filter((call) => call.responseId === responseId);
       const later = calls.find(({ fromMs }) => fromMs > drain.toMs + takenMs);
       // One that its upstream has limited goes back into its queue.

@@ -25,8 +25,10 @@ export type Fate =
 export class SimulatedCaller {
   readonly plan: CallerPlan;
   readonly fate: Promise<Fate>;
-  /** The id of its response, once it was told. */
+  /** The id of its response, once it was told. It has another one when it asked again for one that had ended. */
   responseId: string | undefined;
+  /** When it was told of that one first, in milliseconds of the world. */
+  toldMs: number | undefined;
   /** Whether it was told that its response is accepted. */
   isAccepted = false;
   /** When it was told so first, in milliseconds of the world. */
@@ -105,6 +107,7 @@ export class SimulatedCaller {
     this.#request.readMs = this.plan.readMs ?? 0;
     this.#request.onId = (responseId) => {
       heardMs = this.#world.elapsedMs;
+      if (responseId !== this.responseId) this.toldMs = heardMs;
       this.responseId = responseId;
       this.isAccepted = true;
       this.acceptedMs ??= heardMs;
