@@ -32,7 +32,7 @@ export function checkResponse(
   return [
     ...checkText(plan, response),
     ...(losses > 0 ? [] : checkLastCall(history, plan, response)),
-    ...checkTimeout(history, response),
+    ...(losses > 0 && takesItsTime(history) ? [] : checkTimeout(history, response)),
     ...(counted > most ? [`${counted} calls of the upstream, at most ${most}`] : []),
   ];
 }
@@ -45,6 +45,14 @@ function checkLastCall({ upstream }: History, { name }: CallerPlan, { id, output
   return said !== undefined && said < last
     ? [`its text is that of call ${said}, and call ${last} was made behind that`]
     : [];
+}
+
+/** A store may be away for so long before it comes back with less, and enough is left of the time of what ran, in milliseconds. */
+const lossMs = 2_000;
+
+/** Whether a loss leaves less of the time of a response than the rescue may need to find it. */
+function takesItsTime({ scenario }: History): boolean {
+  return scenario.faults.some((fault) => fault.kind === 'forget' && fault.forMs > lossMs);
 }
 
 /** Nothing fails because it has waited too long where nothing takes long, also when the store has lost what was known of it. */
