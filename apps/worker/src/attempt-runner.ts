@@ -195,12 +195,8 @@ export class AttemptRunner {
   }
 
   /** Gives a claimed response back that was not run. */
-  giveBack({
-    id,
-    token,
-    isUnbegun = false,
-  }: Pick<ClaimedRecord, 'id' | 'token'> & Partial<Pick<PostponedClaim, 'isUnbegun'>>): Promise<void> {
-    const options = { isCounted: false, isUnbegun };
+  giveBack({ id, token }: Pick<ClaimedRecord, 'id' | 'token'>): Promise<void> {
+    const options = { isCounted: false, isUnbegun: true };
     return giveBack({ log: this.store, running: this.running }, { id, token }, options);
   }
 

@@ -65,11 +65,11 @@ export async function carryOut(
       return done({ kind: 'given_back' });
     case 'leave':
       telemetry.emit('attempt.superseded', about(record));
-      running.releaseAllLater(record.id, attempt.claims);
+      running.releaseAllLater(record.id, { claims: attempt.claims, isShown: attempt.isVisible });
       return done({ kind: 'settled' });
     case 'give_up':
       telemetry.emit('attempt.given_up', about(record));
-      running.releaseLater(record, { isCounted: true });
+      running.releaseLater(record, { isCounted: true, isShown: conclusion.isShown });
       return done({ kind: 'later', afterMs: heldDelayMs });
     case 'report_defect':
       await writer.flush();
@@ -105,6 +105,7 @@ function endAttempt(
         hasSaidError: false,
         because,
         claims: attempt.claims,
+        isShown: attempt.isVisible,
       },
       plan,
     );

@@ -40,8 +40,8 @@ export type Conclusion =
   | { kind: 'give_back' }
   /** Do nothing: another attempt holds the lease. */
   | { kind: 'leave' }
-  /** Give up for now: nothing can be written, whether or not another attempt holds the lease. The next claim decides. */
-  | { kind: 'give_up' }
+  /** Give up for now: nothing can be written, whether or not another attempt holds the lease. The next claim decides, and does not run it if it is `isShown`. */
+  | { kind: 'give_up'; isShown: boolean }
   /** Fail the job: nothing can be written, by a defect of ours. The rescue looks after the response. */
   | { kind: 'report_defect' };
 
@@ -127,8 +127,10 @@ function concludeAbort(reason: AbortReason, isVisible: boolean): Conclusion {
     case 'superseded':
       return { kind: 'leave' };
     case 'out_of_touch':
+      return { kind: 'give_up', isShown: false };
     case 'events_lost':
-      return { kind: 'give_up' };
+      // A reader has what the store has lost, so the log does not tell the next claim of it.
+      return { kind: 'give_up', isShown: isVisible };
     case 'unwritable':
       return { kind: 'report_defect' };
   }

@@ -44,6 +44,7 @@ async function writeLoggedEnd(
       hasSaidError: logged.some(({ type }) => type === 'error'),
       because,
       claims: attempt.claims,
+      isShown: logged.length > 0,
     };
     return await writeEnd(dependencies, ending, concludeClaim(because));
   } catch (error) {

@@ -1182,6 +1182,7 @@ describe('a store that has lost events', () => {
     expect(await outcome).toMatchObject({ kind: 'later' });
     expect(await call.ended).toBe('aborted');
     await eventually(() => log.token === '');
+    expect(log.isShown).toBe(true);
     await execute();
     expect(log.end).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
     await running.stop();

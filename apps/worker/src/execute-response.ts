@@ -144,18 +144,18 @@ function postponeForRoom(dependencies: ExecuteDependencies, held: PostponedClaim
 function postponeForModel(dependencies: ExecuteDependencies, record: ClaimedRecord): Promise<Outcome> {
   const { id, token, request, attempt } = record;
   const afterMs = dependencies.ofUnknownModels.pauseMs(id);
-  const held = { id, token, model: request.model, attempt, isUnbegun: false };
-  return postpone(dependencies, held, { because: 'model', afterMs });
+  return postpone(dependencies, { id, token, model: request.model, attempt }, { because: 'model', afterMs });
 }
 
 async function postpone(
   dependencies: ExecuteDependencies,
-  { id, token, model, attempt, isUnbegun }: Omit<PostponedClaim, 'tenant' | 'bytes'>,
+  { id, token, model, attempt }: Omit<PostponedClaim, 'tenant' | 'bytes'>,
   { because, afterMs }: { because: 'memory' | 'model'; afterMs: number },
 ): Promise<Outcome> {
   const { postponed, telemetry } = dependencies;
   // Before it is given back: a cancellation meanwhile finds it.
   postponed.add(id, afterMs);
+  const isUnbegun = because === 'memory';
   await giveBack(dependencies, { id, token }, { isCounted: false, staysReachable: true, isUnbegun });
   telemetry.emit('attempt.postponed', { responseId: id, model, attempt, because, afterMs });
   return { kind: 'later', afterMs };

@@ -104,9 +104,15 @@ export class RunningAttempts {
     this.#tellReleases();
   }
 
-  /** Releases whichever claim of a response still stands, once the store answers. Their runs count. */
-  releaseAllLater(responseId: string, tokens: readonly string[]): void {
-    for (const token of tokens) this.releaseLater({ id: responseId, token }, { isCounted: true });
+  /**
+   * Releases whichever claim of a response still stands, once the store answers. Their runs count. `isShown`: a reader may have seen output of
+   * the last one.
+   */
+  releaseAllLater(
+    responseId: string,
+    { claims, isShown }: { claims: readonly string[]; isShown: boolean },
+  ): void {
+    for (const token of claims) this.releaseLater({ id: responseId, token }, { isCounted: true, isShown });
   }
 
   /** Releases the pending claims of a response, before it is claimed here again. Rejects while the store does not answer. */

@@ -38,6 +38,8 @@ export interface EndingResponse {
   because: string | undefined;
   /** The tokens of its claims; see `RouteHistory`. */
   claims: readonly string[];
+  /** Whether a reader may have seen output of its run. */
+  isShown: boolean;
 }
 
 export interface WriteEndDependencies {
@@ -66,7 +68,7 @@ export async function writeEnd(
   const about = { responseId: record.id, model: record.request.model, attempt: record.attempt };
   if (result !== 'ok') {
     // `superseded` may also mean that nobody knows, because the store was silent to the last. After a `gap` the lease is still ours.
-    if (result === 'superseded' || result === 'gap') running.releaseAllLater(record.id, ending.claims);
+    if (result === 'superseded' || result === 'gap') running.releaseAllLater(record.id, ending);
     telemetry.emit('response.end_refused', { ...about, status: end.status, result });
     return { kind: 'settled' };
   }

@@ -32,6 +32,8 @@ export class MemoryLog implements ResponseLog {
   isReachable = false;
   /** Whether its time to run is to begin with a later claim. */
   isUnbegun = false;
+  /** Whether it was given back with output that a reader may have seen. */
+  isShown = false;
   isCancelled = false;
   /** What the next claim answers in place of `run`. */
   nextClaim: ClaimEnd | 'missing' | 'terminal' | 'held' | 'no_room' | 'unknown_version' | undefined;
@@ -102,7 +104,7 @@ export class MemoryLog implements ResponseLog {
 
   release(
     { token }: { token: string },
-    { isCounted, staysReachable = false, isUnbegun = false, limited }: ReleaseOptions,
+    { isCounted, staysReachable = false, isUnbegun = false, isShown = false, limited }: ReleaseOptions,
   ): Promise<boolean> {
     if (token !== this.token || token === '') return Promise.resolve(false);
     this.token = '';
@@ -111,6 +113,7 @@ export class MemoryLog implements ResponseLog {
     this.limited = limited ?? this.limited;
     this.isReachable = staysReachable;
     this.isUnbegun = isUnbegun;
+    this.isShown ||= isShown;
     return Promise.resolve(true);
   }
 
@@ -158,7 +161,6 @@ export class MemoryLog implements ResponseLog {
             attempt: this.attempt,
             model: 'simulator',
             bytes: 1_000_000,
-            isUnbegun: this.attempt === 1,
           },
         };
       case 'run':

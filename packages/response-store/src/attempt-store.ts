@@ -179,11 +179,18 @@ export class AttemptStore extends ResponseStore {
   /** Gives a response back unfinished. False when it was not held any more. */
   release(
     { id, token }: HeldAttempt,
-    { isCounted, isHandOver = false, staysReachable = false, isUnbegun = false, limited }: ReleaseOptions,
+    {
+      isCounted,
+      isHandOver = false,
+      staysReachable = false,
+      isUnbegun = false,
+      isShown = false,
+      limited,
+    }: ReleaseOptions,
   ): Promise<boolean> {
     const channel = staysReachable ? this.#leaseIn(cellOf(id)) : undefined;
     const access = { ...this.access, redis: this.#options.control };
-    return release(access, { id, token }, { isCounted, isHandOver, isUnbegun, channel, limited });
+    return release(access, { id, token }, { isCounted, isHandOver, isUnbegun, isShown, channel, limited });
   }
 
   /** Says that the process of a response, which is not this one, died while it ran nothing else. */

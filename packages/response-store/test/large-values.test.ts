@@ -79,7 +79,7 @@ describe.each(servers)(
       const roomForInput = vi.fn<RoomForInput>(() => false);
       expect(await store.take(id, 'a', { roomForInput })).toMatchObject({
         kind: 'no_room',
-        held: { id, token: 'a', tenant: expect.any(String), attempt: 1, model: 'simulator', isUnbegun: true },
+        held: { id, token: 'a', tenant: expect.any(String), attempt: 1, model: 'simulator' },
       });
       const [[wanted] = []] = roomForInput.mock.calls;
       expect(wanted).toMatchObject({ token: 'a', tenant: expect.any(String) });

@@ -109,10 +109,9 @@ describe.each(servers)('on %s', (_name, connect) => {
       const inAll = await field(id, 'queue_by');
       const withoutRoom = { roomForInput: () => false };
       for (const token of ['a', 'b']) {
-        expect(await store.take(id, token, withoutRoom)).toMatchObject({
-          kind: 'no_room',
-          held: { isUnbegun: true },
-        });
+        expect(await store.take(id, token, withoutRoom)).toMatchObject({ kind: 'no_room' });
+        // The reply to the first one was lost.
+        expect(await store.take(id, token, withoutRoom)).toMatchObject({ kind: 'no_room' });
         await store.attempts.release({ id, token }, { isCounted: false, isUnbegun: true });
         expect([await field(id, 'run_by'), await field(id, 'queue_by')]).toEqual([null, inAll]);
       }
@@ -121,8 +120,31 @@ describe.each(servers)('on %s', (_name, connect) => {
       // It has begun, and goes on while it waits again.
       const runBy = await field(id, 'run_by');
       await store.attempts.release({ id, token: 'c' }, { isCounted: false });
-      expect(await store.take(id, 'd', withoutRoom)).toMatchObject({ held: { isUnbegun: false } });
+      expect(await store.take(id, 'd', withoutRoom)).toMatchObject({ kind: 'no_room' });
+      await store.attempts.release({ id, token: 'd' }, { isCounted: false, isUnbegun: true });
       expect(await field(id, 'run_by')).toBe(runBy);
+    });
+
+    it('is for the end alone when a reader has seen what the store has lost', async () => {
+      const id = await accepted();
+      await take(id, 'a');
+      await write(id, 'a', 3, [delta(3)]);
+      // As after a failover to a replica that had the claim and nothing of the log.
+      await change(id, { seq: 2 });
+      await store.attempts.release({ id, token: 'a' }, { isCounted: true, isShown: true });
+      expect(await take(id, 'b')).toMatchObject({ kind: 'end', because: 'broken_off' });
+    });
+
+    it('stays exhausted when its end was given back unwritten', async () => {
+      const id = await accepted();
+      for (const token of ['a', 'b']) {
+        expect(await take(id, token)).toMatchObject({ kind: 'run' });
+        await store.attempts.release({ id, token }, { isCounted: true });
+      }
+      for (const token of ['c', 'd']) {
+        expect(await take(id, token)).toMatchObject({ kind: 'end', because: 'exhausted' });
+        await store.attempts.release({ id, token }, { isCounted: false });
+      }
     });
 
     it('is for the end alone when it waited for room for longer than it may', async () => {

@@ -120,6 +120,10 @@ export const recordFields = {
   started_at: field('number', 'attempt'),
   /** When all attempts together have had the time they may have. */
   run_by: field('number', 'attempt'),
+  /** The beginning of the token with whose claim that time began. */
+  begun_by: field('text', 'attempt'),
+  /** Set when an attempt was given back whose output a reader may have seen, whatever the log has of it. */
+  shown: field('flag', 'attempt'),
   /** Its long events, as `<token>:<sequence number>`, joined by spaces; absent without any. See long-events.lua. */
   long_events: field('text', 'attempt'),
   /** How long the events in its log are, in bytes of JSON, as far as attempts have appended them. */

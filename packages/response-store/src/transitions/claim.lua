@@ -48,7 +48,7 @@ if f.cancel or (not is_young and note_absence(record, f, now)) then
   kind = 'cancelled'
 elseif now > (f.run_by or f.queue_by) then
   kind = 'expired'
-elseif f.stream and seq > (was_queued and 1 or 2) then
+elseif f.stream and (f.shown or seq > (was_queued and 1 or 2)) then
   kind = 'broken_off'
 elseif losses >= most_losses then
   kind = 'lost'
@@ -69,17 +69,19 @@ end
 
 attempt = attempt + 1
 local run_by = f.run_by or now + total_ms
+local begun_by = f.run_by and (f.begun_by or '') or string.sub(token, 1, 8)
 -- Everything that changes is written by one command: the store logs and replicates commands, not fields.
 if not was_queued then
   write(record, {
-    token = token, worker = worker, attempt = attempt, counted = token, losses = losses, run_by = run_by
+    token = token, worker = worker, attempt = attempt, counted = token, losses = losses, run_by = run_by,
+    begun_by = begun_by
   })
 else
   seq = 2
   start(load, f.tenant, f.queue, f.weight, f.tag)
   write(record, {
     status = IN_PROGRESS, seq = '2', started_at = string.format('%.0f', now), token = token, worker = worker,
-    attempt = attempt, counted = token, run_by = string.format('%.0f', run_by)
+    attempt = attempt, counted = token, run_by = string.format('%.0f', run_by), begun_by = begun_by
   })
   local event = '{"type":"response.in_progress"}'
   if f.stream then redis.call('XADD', log, '1-2', 'e', event) end

@@ -22,6 +22,8 @@ const claimedFields = [
   'grace_ms',
   'queue_by',
   'run_by',
+  'begun_by',
+  'shown',
   'weight',
   'tag',
   'turn',
@@ -51,6 +53,7 @@ const claimScript = defineScript({
     'losses',
     'started_at',
     'run_by',
+    'begun_by',
     'seq',
     'tag',
   ],
@@ -94,8 +97,6 @@ export type PostponedClaim = Pick<ClaimedRecord, 'id' | 'token' | 'tenant' | 'at
   model: string;
   /** Bytes of the input, with all that its response continues from. */
   bytes: number;
-  /** Whether the time that it may run for began with this claim. */
-  isUnbegun: boolean;
 };
 
 /** Takes room for an input, with all that its response continues from, before it is read. False when there is none. */
@@ -171,7 +172,7 @@ function withoutRoom(
   const wanted = { id, token, tenant, bytes: asked + besides };
   if (roomForInput?.(wanted) !== false) return undefined;
   const { model } = parseRecord(fields)?.request ?? { model: '' };
-  return { ...wanted, attempt: claimed.attempt, model, isUnbegun: fields.run_by === undefined };
+  return { ...wanted, attempt: claimed.attempt, model };
 }
 
 /** The reply of the script; see claim.lua. A response that is not claimed has the kind alone. */

@@ -14,6 +14,7 @@ const releaseScript = defineScript({
     'attempt',
     'hand_overs',
     'run_by',
+    'shown',
     'limited',
     'limited_at',
     'tag',
@@ -21,7 +22,17 @@ const releaseScript = defineScript({
   file: new URL('../../src/transitions/release.lua', import.meta.url),
   fragments: [...admissionFragments, ...fragments('let-in')],
   keys: ['record', 'load'],
-  args: ['id', 'token', 'uncounted', 'most_hand_overs', 'postponed_by', 'unbegun', 'limited', 'limited_at'],
+  args: [
+    'id',
+    'token',
+    'uncounted',
+    'most_hand_overs',
+    'postponed_by',
+    'unbegun',
+    'shown',
+    'limited',
+    'limited_at',
+  ],
   numbers: ['most_hand_overs'],
 });
 
@@ -44,8 +55,10 @@ export interface ReleaseOptions {
   isHandOver?: boolean;
   /** Whether this process goes on hearing of requests for the end, until a worker claims the response. */
   staysReachable?: boolean;
-  /** Whether its time to run is to begin with a later claim: it began with this one, which has called nothing. */
+  /** Whether its time to run is to begin with a later claim, if it began with this one, which has called nothing. */
   isUnbegun?: boolean;
+  /** Whether a reader may have seen output of it. Then no other run follows, also when the store has lost that output. */
+  isShown?: boolean;
   /** How often an upstream limited it; unchanged where nothing is said. */
   limited?: LimitedBefore | undefined;
 }
@@ -58,12 +71,14 @@ export async function release(
     isCounted,
     isHandOver,
     isUnbegun,
+    isShown,
     channel,
     limited,
   }: {
     isCounted: boolean;
     isHandOver: boolean;
     isUnbegun: boolean;
+    isShown: boolean;
     channel: string | undefined;
     limited: LimitedBefore | undefined;
   },
@@ -76,6 +91,7 @@ export async function release(
     most_hand_overs: isHandOver ? mostHandOvers : '',
     postponed_by: channel ?? '',
     unbegun: isUnbegun ? 1 : '',
+    shown: isShown ? 1 : '',
     limited: limited?.count ?? '',
     limited_at: limited?.at ?? '',
   };
