@@ -58,7 +58,7 @@ export function makeApiOperator(parts: OperatedParts, replaced: Partial<Operator
     ...parts,
     connection: clients.commands,
     index,
-    endResponse: (responseId) => responses.endForOperator(responseId),
+    endResponse: (responseId) => responses.endUntold(responseId),
     createAgain: (key, request) => createAgain(parts, key, request),
     positionOf: (queue, responseId) => responses.positionOf(queue, responseId),
     presentEvents,

@@ -20,10 +20,9 @@ export async function sendAnswer(
   caller?: Caller,
 ): Promise<FastifyReply> {
   reply.type(jsonType);
-  const { texts, free } = answer;
+  const { texts, free, heldBytes } = answer;
   const body = await printed(print, answer);
-  answer.freeRequest?.();
-  if (texts) return sendLong(reply, body, { texts, free, caller });
+  if (texts) return sendLong(reply, body, { texts, free, caller, heldBytes });
   free();
   if (caller) await holdAnswer(reply, body, caller);
   return reply.send(body);

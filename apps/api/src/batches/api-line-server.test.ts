@@ -25,7 +25,7 @@ it('A line of a batch that is cancelled is cancelled again when the reply to tha
           return { kind: 'left' };
         },
       },
-      cancel(_caller: unknown, id: string) {
+      endUntold(id: string) {
         asked.push(id);
         if (asked.length === 1) return Promise.reject(new Error('Command timed out'));
         cancelled.open();
@@ -66,7 +66,7 @@ it('A line of a batch that is cancelled already is cancelled where a process bef
           return Promise.resolve({ kind: 'left' });
         },
       },
-      cancel: (_caller: unknown, id: string) => Promise.resolve(void cancelled.push(id)),
+      endUntold: (id: string) => Promise.resolve(void cancelled.push(id)),
     },
     bodyBudget: new BodyBudget(() => 1_000_000),
     logger: createLogger({ name: 'test', level: 'silent' }),

@@ -119,7 +119,7 @@ export class ApiLineServer implements LineServer {
     const caller = this.#callerOf(owner, requestId, presence);
     let onEnding: (() => void) | undefined;
     const onAccepted = (responseId: string) => {
-      const cancelling = () => responses.cancel(caller, responseId);
+      const cancelling = () => responses.endUntold(responseId);
       onEnding = () =>
         void repeatUnanswered(cancelling, { giveUpAt: performance.now() + cancelWithinMs }).catch(
           () => undefined,

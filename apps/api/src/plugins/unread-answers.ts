@@ -23,6 +23,9 @@ interface UnreadAnswer {
   idleLooks: number;
 }
 
+/** Most characters of a long answer that are neither its long texts nor its request, and count as none. */
+const besideRequest = 64 * 1024;
+
 /**
  * How often answers are looked at, within the time that a reader has. A stalled one is found late by one look. Looks are
  * counted, and not the time, since a process that stood still for a minute has seen nothing of what readers took then.
@@ -111,15 +114,28 @@ export async function holdAnswer(
 
 /**
  * Sends a body whose long texts are marks in it, as the bytes that the store has; `free` is called when its reader has it,
- * or is gone. What is between the marks may be long as well: a caller waits for room for it, or it is refused without.
+ * or is gone. What is between the marks may be long as well: a caller waits for room for it, or it is refused without. `heldBytes` of it
+ * are held until then.
  */
 export async function sendLong(
   reply: FastifyReply,
   body: string,
-  { texts, free, caller }: { texts: LongTexts; free: () => void; caller?: Caller | undefined },
+  {
+    texts,
+    free,
+    caller,
+    heldBytes = 0,
+  }: {
+    texts: LongTexts;
+    free: () => void;
+    caller?: Caller | undefined;
+    heldBytes?: number | undefined;
+  },
 ): Promise<FastifyReply> {
   whenOver(reply.raw, free);
-  if (caller) await holdAnswer(reply, body, caller);
+  // Who waited for more while it holds that might wait for who waits for it.
+  if (heldBytes > 0 && body.length <= heldBytes + besideRequest) reply.request.isAnswerHeld = true;
+  else if (caller) await holdAnswer(reply, body, caller);
   return reply.send(new SlicedBody({ ...texts.bodyOf(body), ownBytes: isSliced(body) ? body.length : 0 }));
 }
 

@@ -1,8 +1,11 @@
 import { completed, responseFor } from '@sluice/contract';
-import type { ResponseRecord } from '@sluice/response-store';
+import type { HoldMemory, OpenEnd, ResponseRecord } from '@sluice/response-store';
 import { describe, expect, it } from 'vitest';
+import { BodyBudget } from '../bodies/body-budget.ts';
+import { holdWhenThereIsRoom } from '../plugins/caller.ts';
 import { AcceptedResponse } from './accepted-response.ts';
 import { answerOf, wholeAnswer } from './answer.ts';
+import { CallerPresence } from './caller.ts';
 
 const id = `create-response_${'a'.repeat(32)}`;
 const largeBytes = 1_000_000;
@@ -80,6 +83,94 @@ describe('an answer with a large request', () => {
     });
     await expect(answerOf(store, short, hold)).rejects.toThrow('Redis is away');
     expect(held.now).toBe(0);
+  });
+});
+
+describe('many answers with large requests and long ends', () => {
+  const requestBytes = 100 * 1024;
+  const endBytes = 1024 * 1024;
+  const record = {
+    ...short,
+    status: 'completed',
+    largeRequestBytes: requestBytes,
+    longEndBytes: endBytes,
+  } as const;
+
+  function tenant() {
+    const budget = new BodyBudget(() => 128 * 1024 * 1024);
+    const presence = new CallerPresence();
+    const hold = (bytes: number, withinMs?: number) =>
+      holdWhenThereIsRoom(budget, { tenant: 'a', bytes, presence, withinMs });
+    return { budget, hold };
+  }
+
+  /** Opens ends as the store does: the readers of a response share one. */
+  function openingStore() {
+    const open = new Map<string, { readers: number; free: () => void }>();
+    return {
+      read: () => Promise.resolve({ ...record, request }),
+      async openEnd(
+        responseId: string,
+        { bytes, hold }: { bytes: number; hold: HoldMemory },
+      ): Promise<OpenEnd> {
+        let shared = open.get(responseId);
+        if (!shared) {
+          const free = await hold(bytes);
+          shared = { readers: 0, free };
+          open.set(responseId, shared);
+        }
+        const { free } = shared;
+        const mine = shared;
+        mine.readers += 1;
+        let isOpen = true;
+        const close = () => {
+          if (!isOpen) return;
+          isOpen = false;
+          mine.readers -= 1;
+          if (mine.readers > 0) return;
+          open.delete(responseId);
+          free();
+        };
+        return { end, close };
+      },
+    };
+  }
+
+  it('wait for none that waits for them', async () => {
+    const { budget, hold } = tenant();
+    const store = openingStore();
+    const answers = Array.from({ length: 70 }, async (_, at) => {
+      const { response, free } = await answerOf(store, { ...record, id: `r${at}` }, hold);
+      await new Promise(setImmediate);
+      free();
+      return response.status;
+    });
+    expect(await Promise.all(answers)).toEqual(answers.map(() => 'completed'));
+    expect(budget.held).toBe(0);
+  });
+
+  it('wait for none that waits for them where they share an end that takes nearly all', async () => {
+    const { budget, hold } = tenant();
+    const store = openingStore();
+    const all = { ...record, longEndBytes: 63.8 * 1024 * 1024 };
+    const answers = Array.from({ length: 4 }, async () => {
+      const { free, heldBytes } = await answerOf(store, all, hold);
+      expect(budget.held).toBeGreaterThanOrEqual(all.longEndBytes + requestBytes);
+      await new Promise(setImmediate);
+      free();
+      return heldBytes;
+    });
+    expect(await Promise.all(answers)).toEqual(answers.map(() => requestBytes));
+    expect(budget.held).toBe(0);
+  });
+
+  it('wait for none but others when their end takes all that a tenant may have', async () => {
+    const { budget, hold } = tenant();
+    const all = { ...record, longEndBytes: 70 * 1024 * 1024 };
+    const { free } = await answerOf(openingStore(), all, hold);
+    expect(budget.held).toBe(64 * 1024 * 1024);
+    free();
+    expect(budget.held).toBe(0);
   });
 });
 

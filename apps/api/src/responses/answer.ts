@@ -2,31 +2,31 @@ import type { Response } from '@sluice/contract';
 import {
   type CallerStores,
   type FoundEnd,
+  type HoldMemory,
   type KnownEnd,
   type LongTexts,
+  type OpenEnd,
   parseEnd,
   type ResponseRecord,
   responseOf,
 } from '@sluice/response-store';
 import type { AcceptedResponse } from './accepted-response.ts';
 import type { Caller } from './caller.ts';
+import { ReaderRoom } from './reader-room.ts';
 import { responseGone, touchLost, wholeResponse } from './whole-response.ts';
 
-/**
- * The memory for a large request that is read, parsed and printed, as a multiple of its size in the store. Beside a long end it counts
- * once: a tenant that holds the end may not have more room, and would wait for itself.
- */
-const requestFactor = { alone: 3, besideLongEnd: 1 };
+/** The memory for a large request that is read, parsed and printed, as a multiple of its size in the store. Beside a long end it counts once. */
+const requestFactor = 3;
 
 /** A response on its way to a caller. */
 export interface Answer {
   response: Response;
   /** The texts that the marks in a long answer stand for. */
   texts?: LongTexts | undefined;
-  /** Frees the memory of a long one, and all else that is held for it; called once its reader has it or, without `texts`, once its body is made. */
+  /** How many bytes of its body are held already, beside its long texts, until it is freed. */
+  heldBytes?: number | undefined;
+  /** Frees the memory of a long one, and of a large request; called once its reader has it or, without `texts`, once its body is made. */
   free: () => void;
-  /** Frees that of a large request alone; called once the body is made, which counts by itself. */
-  freeRequest?: (() => void) | undefined;
 }
 
 /** An answer for which nothing is held. */
@@ -40,17 +40,14 @@ export async function answerOf(
   record: ResponseRecord,
   hold: Caller['hold'],
 ): Promise<Answer> {
-  const { id, largeRequestBytes, longEndBytes } = record;
-  const make = (factor: number, end = record.end) =>
-    withRequest({ bytes: factor * largeRequestBytes, hold }, async () => {
-      const whole = largeRequestBytes > 0 ? await store.read(id) : record;
-      // It may have ended since, which this answer does not tell. Of one that is gone the short members are known.
-      return responseOf({ ...record, request: whole?.request ?? record.request }, end);
-    });
-  if (longEndBytes === 0) return make(requestFactor.alone);
-  return withLongEnd(store, id, { bytes: longEndBytes, hold }, ({ end }) =>
-    make(requestFactor.besideLongEnd, end),
-  );
+  const { id, largeRequestBytes: requestBytes, longEndBytes } = record;
+  const make = async (end = record.end) => {
+    const whole = requestBytes > 0 ? await store.read(id) : record;
+    // It may have ended since, which this answer does not tell. Of one that is gone the short members are known.
+    return responseOf({ ...record, request: whole?.request ?? record.request }, end);
+  };
+  if (longEndBytes === 0) return withShortEnd({ hold, requestBytes }, make);
+  return withLongEnd(store, id, { bytes: longEndBytes, hold, requestBytes }, ({ end }) => make(end));
 }
 
 /** Makes the answer of a caller that has waited for an end, once there is room for that if it is long, and for a large request. */
@@ -59,51 +56,91 @@ export async function wholeAnswer(
   found: FoundEnd,
   { caller: { hold }, accepted }: { caller: Pick<Caller, 'hold'>; accepted: AcceptedResponse },
 ): Promise<Answer> {
-  const make = async ({ end }: KnownEnd, factor: number) => {
-    if (end.status === 'cancelled' && !(await store.wasAskedToEnd(accepted.id))) throw touchLost();
-    return withRequest({ bytes: factor * accepted.largeBytes, hold }, async () =>
-      wholeResponse(await accepted.whole(), end),
-    );
+  const { id, largeBytes: requestBytes } = accepted;
+  const make = async ({ end }: KnownEnd) => {
+    if (end.status === 'cancelled' && !(await store.wasAskedToEnd(id))) throw touchLost();
+    return wholeResponse(await accepted.whole(), end);
   };
-  if (found.kind === 'read') return make(parseEnd(found.json), requestFactor.alone);
-  return withLongEnd(store, accepted.id, { bytes: found.bytes, hold }, (known) =>
-    make(known, requestFactor.besideLongEnd),
-  );
+  if (found.kind === 'read') return withShortEnd({ hold, requestBytes }, () => make(parseEnd(found.json)));
+  return withLongEnd(store, id, { bytes: found.bytes, hold, requestBytes }, make);
 }
 
-/** Makes an answer that repeats a request, for which so many bytes are held when it is large, and none otherwise. */
-async function withRequest(
-  { bytes, hold }: { bytes: number; hold: Caller['hold'] },
+/** Makes an answer of a short end, once there is room for its request if that is large. */
+async function withShortEnd(
+  { hold, requestBytes }: { hold: Caller['hold']; requestBytes: number },
   make: () => Promise<Response>,
 ): Promise<Answer> {
-  if (bytes === 0) return shortAnswer(await make());
-  const free = await hold(bytes);
+  if (requestBytes === 0) return shortAnswer(await make());
+  const free = await hold(requestFactor * requestBytes);
   try {
-    return { response: await make(), free, freeRequest: free };
+    return { response: await make(), free };
   } catch (error) {
     free();
     throw error;
   }
 }
 
+interface LongReading {
+  /** Bytes of the end. */
+  bytes: number;
+  hold: Caller['hold'];
+  requestBytes: number;
+}
+
 /** Makes an answer of a long end. */
 async function withLongEnd(
   store: Pick<CallerStores, 'openEnd'>,
   responseId: string,
-  reading: Parameters<CallerStores['openEnd']>[1],
-  make: (known: KnownEnd) => Promise<Answer>,
+  reading: LongReading,
+  make: (known: KnownEnd) => Promise<Response>,
 ): Promise<Answer> {
-  const open = await store.openEnd(responseId, reading);
+  const open = await openWithRequest(store, responseId, reading);
   if (!open) throw responseGone();
+  const { end, texts, close: free } = open;
   try {
-    const { response, free: freeRequest } = await make(open);
-    const free = () => {
-      freeRequest();
-      open.close();
-    };
-    return { response, texts: open.texts, free, freeRequest };
+    return { response: await make({ end, texts }), texts, heldBytes: reading.requestBytes, free };
   } catch (error) {
-    open.close();
+    free();
     throw error;
   }
+}
+
+/** Opens a long end, and holds room for a large request beside it until it is closed. */
+async function openWithRequest(
+  store: Pick<CallerStores, 'openEnd'>,
+  responseId: string,
+  { bytes, hold, requestBytes }: LongReading,
+): Promise<OpenEnd | undefined> {
+  const room = new ReaderRoom(hold, requestBytes);
+  const open = await store.openEnd(responseId, { bytes, hold: room.holdPart });
+  if (!open || requestBytes === 0) return open;
+  // Others read the same end, and hold it.
+  const atOnce = await room.holdRequest(0).catch(() => undefined);
+  if (atOnce) return closingBoth(open, atOnce);
+  // Nothing is held while more is waited for.
+  open.close();
+  const free = await hold(bytes + requestBytes);
+  let isOfEnd = false;
+  const holdEnd: HoldMemory = (wanted) => {
+    if (isOfEnd) return room.holdPart(wanted);
+    isOfEnd = true;
+    return Promise.resolve(free);
+  };
+  try {
+    const again = await store.openEnd(responseId, { bytes, hold: holdEnd });
+    if (again) return closingBoth(again, () => (isOfEnd ? undefined : free()));
+  } catch (error) {
+    free();
+    throw error;
+  }
+  free();
+  return undefined;
+}
+
+function closingBoth(open: OpenEnd, free: () => void): OpenEnd {
+  const close = () => {
+    open.close();
+    free();
+  };
+  return { ...open, close };
 }

@@ -20,6 +20,7 @@ import type { AttachedResponse, EarlyEnds } from './early-ends.ts';
 import { followResponse } from './follow-response.ts';
 import { withPosition } from './present-position.ts';
 import type { QueuePositions } from './queue-positions.ts';
+import { ReaderRoom } from './reader-room.ts';
 import { notDurable, refusal, soonest } from './refusals.ts';
 import { idsOfNewResponse } from './ids-of-new-response.ts';
 import type { RequestChecks, UncheckedRequest } from './request-checks.ts';
@@ -80,13 +81,10 @@ export class ResponseCreator {
     const { store, telemetry } = this.#dependencies;
     const { model } = creation.pending.request;
     const isKept = isKeptAfterEnd(creation.pending.request);
+    const room = new ReaderRoom((bytes) => caller.hold(bytes, Number.POSITIVE_INFINITY));
     const { watched, acceptance } = await this.#accept(caller, creation, (responseId) => {
-      const subscription = store.follow(responseId, {
-        cursor: 1,
-        readFirst: false,
-        derived: false,
-        hold: (bytes) => caller.hold(bytes, Number.POSITIVE_INFINITY),
-      });
+      const following = { cursor: 1, readFirst: false, derived: false, hold: room.holdPart };
+      const subscription = store.follow(responseId, following);
       const attachment = this.#attach(caller, { responseId, isKept, canReturn: true });
       return { subscription, close: closesBoth(subscription, attachment) };
     });
@@ -99,14 +97,15 @@ export class ResponseCreator {
       }
       // Until the reader is known to have left, it is this process that cuts it off.
       end = 'interrupted';
-      const { id: responseId } = acceptance.accepted;
+      const { id: responseId, largeBytes } = acceptance.accepted;
+      room.requestBytes = largeBytes;
       creation.onAccepted({ responseId, use: acceptance.use, isReplayed: false });
       end = await deliverEvents({
         sink: openSink(),
         subscription,
         presence: caller.presence,
         accepted: acceptance.accepted,
-        hold: (bytes) => caller.hold(bytes, Number.POSITIVE_INFINITY),
+        room,
         cursor: 1,
         opening: ['response.created', 'response.queued'],
         isRunning: false,

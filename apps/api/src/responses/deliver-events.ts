@@ -7,6 +7,7 @@ import type { EventSink, SentEvent } from './event-sink.ts';
 import { type EventCollector, presentBatch } from './present-batch.ts';
 import { positionRemark } from './present-position.ts';
 import type { QueuePosition } from './queue-positions.ts';
+import type { ReaderRoom } from './reader-room.ts';
 
 export interface DeliverEventsOptions {
   sink: EventSink;
@@ -14,8 +15,8 @@ export interface DeliverEventsOptions {
   presence: CallerPresence;
   /** The response as it was accepted; its life-cycle events are made from it. */
   accepted: AcceptedResponse;
-  /** Holds memory for what is read and written to a reader who may be slow; see `Caller`. */
-  hold: (bytes: number) => Promise<() => void>;
+  /** Memory for what is read and written to a reader who may be slow. */
+  room: ReaderRoom;
   /** The last number the reader has; -1 for none. */
   cursor: number;
   /** Sent before anything is read: events that are known already. */
@@ -68,7 +69,7 @@ async function sendUntilEnd(
     sink,
     subscription,
     accepted,
-    hold,
+    room,
     cursor,
     opening,
     isRunning,
@@ -82,7 +83,7 @@ async function sendUntilEnd(
   signal: AbortSignal,
 ): Promise<boolean> {
   const presentation = new EventPresentation(wanted);
-  const outbox = new Outbox(sink, accepted, hold);
+  const outbox = new Outbox(sink, accepted, room);
   let last = cursor;
   let latest: 'response.queued' | 'response.in_progress' = isRunning
     ? 'response.in_progress'
@@ -130,13 +131,13 @@ async function sendUntilEnd(
 class Outbox implements EventCollector {
   readonly #sink: EventSink;
   readonly #accepted: AcceptedResponse;
-  readonly #hold: DeliverEventsOptions['hold'];
+  readonly #room: ReaderRoom;
   #events: SentEvent[] = [];
 
-  constructor(sink: EventSink, accepted: AcceptedResponse, hold: DeliverEventsOptions['hold']) {
+  constructor(sink: EventSink, accepted: AcceptedResponse, room: ReaderRoom) {
     this.#sink = sink;
     this.#accepted = accepted;
-    this.#hold = hold;
+    this.#room = room;
   }
 
   add(event: SentEvent): void {
@@ -145,13 +146,13 @@ class Outbox implements EventCollector {
 
   /** Adds events that are made from the response as it was accepted. */
   async addFrom(make: (accepted: Response) => readonly SentEvent[]): Promise<void> {
-    const { held, largeBytes } = this.#accepted;
+    const { held } = this.#accepted;
     if (held) {
       for (const event of make(held)) this.add(event);
       return;
     }
     await this.flush(false);
-    const free = await this.#hold(largeBytes);
+    const free = await this.#room.holdRequest();
     try {
       await this.#sink.write(make(await this.#accepted.whole()), false);
     } finally {

@@ -9,6 +9,7 @@ import type { ResponsesDependencies } from './dependencies.ts';
 import type { PresentationOptions } from './event-presentation.ts';
 import type { EventSink } from './event-sink.ts';
 import type { QueuePositions } from './queue-positions.ts';
+import { ReaderRoom } from './reader-room.ts';
 
 export interface FollowRequest {
   record: ResponseRecord;
@@ -48,7 +49,9 @@ export async function followResponse(
   const { id: responseId } = record;
   // A reader waits for room as long as it likes, in its turn: its stream says that it lives.
   const hold = (bytes: number) => caller.hold(bytes, Number.POSITIVE_INFINITY);
-  const subscription = store.follow(responseId, { cursor, readFirst: true, derived, hold });
+  const room = new ReaderRoom(hold, record.largeRequestBytes);
+  const following = { cursor, readFirst: true, derived, hold: room.holdPart };
+  const subscription = store.follow(responseId, following);
   // Nobody waits for what has ended, so the store need not know of its readers.
   const isOpen = !isTerminal(record.status);
   const attached = {
@@ -68,7 +71,7 @@ export async function followResponse(
       subscription,
       presence: caller.presence,
       accepted: AcceptedResponse.takenFrom(record, store),
-      hold,
+      room,
       cursor,
       opening: [],
       isRunning: record.status !== 'queued',

@@ -15,6 +15,7 @@ import { EventPresentation, type PresentationOptions } from './event-presentatio
 import type { SentEvent } from './event-sink.ts';
 import { tellResumed } from './follow-response.ts';
 import { type EventCollector, presentBatch } from './present-batch.ts';
+import { ReaderRoom } from './reader-room.ts';
 import { responseNotFound } from './refusals.ts';
 
 /** A page takes no further event past so many characters. One event may be larger. */
@@ -72,15 +73,16 @@ export async function readEventPage(
   const { store } = dependencies;
   const { record, cursor, derived, waitMs } = request;
   tellResumed(dependencies.telemetry, caller, record);
+  const room = new ReaderRoom(caller.hold, record.largeRequestBytes);
   const subscription = store.follow(record.id, {
     cursor,
     readFirst: true,
     derived,
     looksAgain: false,
-    hold: caller.hold,
+    hold: room.holdPart,
   });
   try {
-    const page = new Page(request, caller, store);
+    const page = new Page(request, room, store);
     const reader = new PageReader(dependencies, subscription, page, record);
     const mayWait = waitMs > 0 && !isTerminal(record.status);
     // The record says when there is nothing to read yet.
@@ -225,17 +227,17 @@ class Page implements EventCollector {
   isCut = false;
   #characters = 0;
   readonly #accepted: AcceptedResponse;
-  readonly #hold: Caller['hold'];
+  readonly #room: ReaderRoom;
 
   constructor(
     { record, cursor, presentation }: PageRequest,
-    { hold }: Caller,
+    room: ReaderRoom,
     store: ResponsesDependencies['store'],
   ) {
     this.last = cursor;
     this.presentation = new EventPresentation(presentation);
     this.#accepted = AcceptedResponse.takenFrom(record, store);
-    this.#hold = hold;
+    this.#room = room;
   }
 
   get isFull(): boolean {
@@ -258,12 +260,12 @@ class Page implements EventCollector {
       this.isCut = true;
       return;
     }
-    const { held, largeBytes } = this.#accepted;
+    const { held } = this.#accepted;
     if (held) {
       for (const event of make(held)) this.add(event);
       return;
     }
-    const free = await this.#hold(largeBytes);
+    const free = await this.#room.holdRequest();
     try {
       for (const event of make(await this.#accepted.whole())) this.add(event);
     } finally {

@@ -188,9 +188,9 @@ export class Responses {
 
   /**
    * Ends a response of any tenant, and says how it stands then; undefined when there is none, or it had ended before and is not
-   * kept. Its record is read once.
+   * kept. Its record is read once, and no answer is made of it, for which memory would be held.
    */
-  async endForOperator(responseId: string): Promise<Status | undefined> {
+  async endUntold(responseId: string): Promise<Status | undefined> {
     const { store } = this.#dependencies;
     return this.#attached(responseId, async () => {
       const isEnded = await this.#ends.cancel(responseId, 'requested');
