@@ -1,5 +1,6 @@
 import { FatalError } from '@sluice/runtime';
 import { createParser } from 'eventsource-parser';
+import { printableLine } from './printable.ts';
 
 /** The address of the service and the key of the caller. */
 export interface ApiClientOptions {
@@ -99,7 +100,7 @@ async function* untilCut(body: Response['body']): AsyncGenerator<Uint8Array> {
 async function messageOf(answer: Response): Promise<string> {
   try {
     const body = (await answer.json()) as { error?: { message?: string } }; // Every error of the service has this envelope.
-    return body.error?.message ?? answer.statusText;
+    return printableLine(body.error?.message ?? answer.statusText);
   } catch {
     return answer.statusText;
   }

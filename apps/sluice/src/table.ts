@@ -1,5 +1,8 @@
-/** Rows of equal length as lines of text, each column as wide as its longest cell. The first row holds the titles. */
-export function tableText(rows: readonly (readonly string[])[]): string {
+import { printableLine } from './printable.ts';
+
+/** Rows of equal length as lines of text, each column as wide as its longest cell. The first row holds the titles. Others may have written what is in the cells. */
+export function tableText(given: readonly (readonly string[])[]): string {
+  const rows = given.map((row) => row.map(printableLine));
   const widths = rows[0]?.map((_title, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0))) ?? [];
   return rows
     .map((row) =>

@@ -57,6 +57,8 @@ export class BatchRun {
   readonly #lost = new AbortController();
   /** Aborted when this process is to leave the batch, or has lost it. */
   readonly #gone: AbortSignal;
+  /** Whether a process before has begun with its lines. */
+  #hadBegun = false;
 
   constructor(options: BatchRunOptions) {
     this.#options = options;
@@ -72,6 +74,7 @@ export class BatchRun {
     const { store, files, name, runner, leaving, onEnd } = this.#options;
     let batch = await store.change(name, (stored) => (hasEnded(stored) ? stored : { ...stored, runner }));
     if (!batch) return;
+    this.#hadBegun = batch.at.inProgress !== undefined;
     try {
       if (batch.status === 'validating') batch = await this.#check(batch);
       if (!hasEnded(batch)) batch = await this.#answer(batch);
@@ -185,6 +188,7 @@ export class BatchRun {
     const run = new LineRun({
       ...this.#options,
       batch,
+      hadBegun: this.#hadBegun,
       results,
       gone: this.#gone,
       ending: this.#ending.signal,

@@ -10,6 +10,8 @@ import type { StoredBatch } from './stored-batch.ts';
 export interface LineRunOptions {
   name: BatchName;
   batch: StoredBatch;
+  /** Whether a process before has begun with its lines: what that one had accepted ends with the batch, too. */
+  hadBegun: boolean;
   results: ResultFiles;
   files: Files;
   server: LineServer;
@@ -40,11 +42,11 @@ export class LineRun {
    * Rejects when this process is to leave it.
    */
   async run(): Promise<boolean> {
-    const { name, batch, files, gone, ending } = this.#options;
+    const { name, batch, hadBegun, files, gone, ending } = this.#options;
     gone.throwIfAborted();
-    if (ending.aborted && batch.at.inProgress === undefined) return true; // no process has begun with it
-    // Where it ends before it has begun here, each line is asked for all the same: what a process before has had accepted is to end, too.
-    const stop = ending.aborted ? gone : AbortSignal.any([gone, ending]);
+    if (ending.aborted && !hadBegun) return true;
+    // Whenever a batch ends here, each line that another process may have had accepted is asked for all the same, so that it ends.
+    const stop = hadBegun ? gone : AbortSignal.any([gone, ending]);
     const content = await inputOf(files, name.tenant, batch);
     if (!content) return false;
     // A read that hangs is left as well.

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -84,6 +85,18 @@ const server: LineServer = {
     };
   },
 };
+
+/** Notes which lines it is asked for. Each runs until its batch ends before it. */
+function aServerThatWaits(): { server: LineServer; asked: string[] } {
+  const asked: string[] = [];
+  const run: LineServer['run'] = async (_owner, { idempotencyKey }, { ending, leaving }) => {
+    asked.push(idempotencyKey);
+    const stop = AbortSignal.any([ending, leaving]);
+    if (!stop.aborted) await once(stop, 'abort');
+    throw new LineLeft();
+  };
+  return { server: { ...server, run }, asked };
+}
 
 function aBatch(inputs: readonly string[], by = owner): Promise<string> {
   const lines = inputs.map((input, at) =>
@@ -275,6 +288,35 @@ describe('a batch', () => {
       expect(asked).toEqual([`${id}:2`, `${id}:3`]);
     },
   );
+
+  it.each([
+    ['is cancelled', 'cancelled', (id: string) => batches.cancel(owner.tenant, id)],
+    ['expires', 'expired', () => Promise.resolve((now += day))],
+  ] as const)(
+    'that %s while another process goes through it ends the lines that the first one began',
+    async (_, status, end) => {
+      const id = await aBatch(['one', 'wait', 'wait', 'two']);
+      const { runner } = aRunner();
+      await eventually(async () => (await batches.get(owner.tenant, id)).request_counts.completed === 2);
+      await runner.stop();
+      const { server: second, asked } = aServerThatWaits();
+      aRunner({ server: second, linesAtOnce: 1 });
+      await eventually(() => asked.length > 0);
+      await end(id);
+      expect(await ended(id)).toMatchObject({ status, request_counts: { completed: 2 } });
+      expect(asked).toEqual([`${id}:2`, `${id}:3`]);
+    },
+  );
+
+  it('that ends in the process that began it asks for no further line', async () => {
+    const id = await aBatch(['one', 'two']);
+    const { server: only, asked } = aServerThatWaits();
+    aRunner({ server: only, linesAtOnce: 1 });
+    await eventually(() => asked.length > 0);
+    await batches.cancel(owner.tenant, id);
+    expect((await ended(id)).status).toBe('cancelled');
+    expect(asked).toEqual([`${id}:1`]);
+  });
 
   it('that has ended is told of until somebody has heard it, also by another process', async () => {
     const id = await aBatch(['one']);

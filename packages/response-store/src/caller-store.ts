@@ -113,8 +113,15 @@ export class CallerStore extends ResponseStore {
     return [newResponseId(randomBytes, this.keys.home(tenant))];
   }
 
-  /** The id of the response that an Idempotency-Key of a tenant stands for here. */
-  async responseOfKey(tenant: string, idempotencyKey: string): Promise<string | undefined> {
+  /**
+   * The id of the response that an Idempotency-Key of a tenant stands for. `previousId` is what the request of the key continues, which decides on the
+   * cell. Asks only cells in which the key may stand for a response, and rejects while one of them is away.
+   */
+  async responseOfKey(
+    tenant: string,
+    idempotencyKey: string,
+    _previousId?: string,
+  ): Promise<string | undefined> {
     const cell = this.keys.inCell(this.keys.home(tenant));
     const key = cell.idempotency(tenant, keyDigest(idempotencyKey));
     const [id] = await this.access.redis.hmget(key, 'id');

@@ -1,7 +1,7 @@
 import { costPageSchema, costQuerySchema, usagePageSchema, usageQuerySchema } from '@sluice/contract';
 import { costAgainstParsing } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
-import type { UsageSum } from './usage-database.ts';
+import { mostSums, type UsageSum } from './usage-database.ts';
 import { askedCosts, type AskedPage, askedPage, costPage, pageUntil, usagePage } from './usage-page.ts';
 
 const day = 86_400;
@@ -108,6 +108,17 @@ describe('a page of usage', () => {
     ]);
     const byTier = shown(asked({ 'group_by[]': ['batch', 'service_tier'] }), sums).data[0]?.results;
     expect(byTier?.map(({ service_tier }) => service_tier)).toEqual(['batch', 'default', 'flex']);
+  });
+
+  it('has no more than can be printed in one go', () => {
+    const longest = { tenant: 't'.repeat(64), key: 'k'.repeat(32), model: 'm'.repeat(64), tier: 'priority' };
+    const sums = Array.from({ length: mostSums }, (_, at) =>
+      aSum({ ...longest, label: `${at}`.padEnd(512, 'l') }),
+    );
+    const groups = ['project_id', 'api_key_id', 'model', 'service_tier', 'label'];
+    const page = shown(asked({ 'group_by[]': groups }), sums);
+    expect(page.data[0]?.results).toHaveLength(mostSums);
+    expect(JSON.stringify(page).length).toBeLessThan(8 * 1024 * 1024);
   });
 });
 

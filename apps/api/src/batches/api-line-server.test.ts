@@ -50,12 +50,15 @@ it('A line of a batch that is cancelled already is cancelled where a process bef
   const asked: string[] = [];
   const cancelled: string[] = [];
   const stubs: unknown = {
-    json: { prepare: () => ({ request: { model: 'm' }, input: Buffer.from('{}') }) },
+    json: {
+      prepare: () => ({ request: { model: 'm', previous_response_id: 'resp_0' }, input: Buffer.from('{}') }),
+    },
     live: { keys: { findByHash: () => ({ name: owner.tenant }), isComplete: true } },
     slack: { enter: () => Promise.resolve(() => undefined) },
     responses: {
       directory: { find: () => ({ queue: 'm' }) },
-      isKeyTaken: (_tenant: string, key: string) => Promise.resolve(key === 'batch_1:1'),
+      isKeyTaken: (_tenant: string, key: string, previousId: string) =>
+        Promise.resolve(key === 'batch_1:1' && previousId === 'resp_0'),
       create: {
         whole(
           _caller: unknown,

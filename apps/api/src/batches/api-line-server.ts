@@ -97,13 +97,21 @@ export class ApiLineServer implements LineServer {
   }
 
   /** Whether nothing is to be done for a line. One that a process before had accepted is cancelled by who attaches to it. */
-  async #isOver(
-    { tenant }: BatchOwner,
-    { idempotencyKey }: LineRequest,
-    { leaving, ending }: LineRun,
-  ): Promise<boolean> {
+  async #isOver(owner: BatchOwner, request: LineRequest, { leaving, ending }: LineRun): Promise<boolean> {
     if (leaving.aborted || !ending.aborted) return leaving.aborted;
-    return !(await this.#options.responses.isKeyTaken(tenant, idempotencyKey));
+    const previousId = await this.#previousOf(owner, request);
+    return !(await this.#options.responses.isKeyTaken(owner.tenant, request.idempotencyKey, previousId));
+  }
+
+  /** The response that a line continues, if any. A line that is wrong continues none: no process has had it accepted. */
+  async #previousOf(owner: BatchOwner, request: LineRequest): Promise<string | undefined> {
+    try {
+      return (await this.#prepared(owner, request)).request.previous_response_id;
+    } catch (error) {
+      const known = asServiceError(error);
+      if (!known || mayPass(known)) throw error;
+      return undefined;
+    }
   }
 
   async #runOnce(

@@ -199,10 +199,10 @@ export class Responses {
     });
   }
 
-  /** Whether an Idempotency-Key stands for a response that runs or has an answer, so that the same request is not run anew. */
-  async isKeyTaken(tenant: string, idempotencyKey: string): Promise<boolean> {
+  /** Whether an Idempotency-Key stands for a response that runs or has an answer, so that the same request is not run anew. `previousId` is what the request continues. */
+  async isKeyTaken(tenant: string, idempotencyKey: string, previousId?: string): Promise<boolean> {
     const { store } = this.#dependencies;
-    const id = await store.responseOfKey(tenant, idempotencyKey);
+    const id = await store.responseOfKey(tenant, idempotencyKey, previousId);
     const record = id === undefined ? undefined : await store.readShort(id);
     return record !== undefined && record.status !== 'failed' && record.status !== 'cancelled';
   }

@@ -9,6 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Batch, FileObject } from '@sluice/contract';
 import { errorCode, FatalError } from '@sluice/runtime';
 import { type ApiClient, ServiceAway } from '../api-client.ts';
+import { printableJson, printableLine } from '../printable.ts';
 import type { BatchProgress } from './batch-progress.ts';
 
 export interface RunBatchOptions {
@@ -43,7 +44,7 @@ export async function runBatch(client: Client, options: RunBatchOptions): Promis
   await keep(client, batch.output_file_id, answers);
   await keep(client, batch.error_file_id, errors);
   progress.close();
-  if (isJson) console.log(JSON.stringify(batch));
+  if (isJson) console.log(printableJson(JSON.stringify(batch)));
   else if (batch.output_file_id !== null) console.log(`${count(completed)} answers are in ${answers}.`);
   if (batch.status === 'failed')
     throw new FatalError(`The file was refused, and nothing of it has run:\n${errorsOf(batch)}`);
@@ -163,9 +164,10 @@ function errorsOf({ errors }: Batch): string {
   const all = errors?.data ?? [];
   const lines = all
     .slice(0, mostErrors)
-    .map(
-      ({ line, message, param }) =>
+    .map(({ line, message, param }) =>
+      printableLine(
         `  ${line === null ? '' : `line ${line}: `}${message}${param === null ? '' : ` (${param})`}`,
+      ),
     );
   if (all.length > mostErrors) lines.push(`  and ${all.length - mostErrors} more`);
   return lines.join('\n');

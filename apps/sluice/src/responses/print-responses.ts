@@ -1,10 +1,11 @@
 import { FatalError } from '@sluice/runtime';
+import { printable, printableJson, printableLine } from '../printable.ts';
 import type { ShownResponse } from './shown-response.ts';
 import type { FoundResponses } from './find-responses.ts';
 
 export function printResponse(response: ShownResponse, json: boolean): void {
   if (json) {
-    console.log(JSON.stringify(response));
+    console.log(printableJson(JSON.stringify(response)));
     return;
   }
   const { id, status, model, created_at, usage, error, output_text } = response;
@@ -16,17 +17,17 @@ export function printResponse(response: ShownResponse, json: boolean): void {
     ['tokens', usage ? String(usage.total_tokens) : '-'],
   ];
   if (error) rows.push(['error', `${error.code}: ${error.message}`]);
-  for (const [name, value] of rows) console.log(`${name.padEnd(8)} ${value}`);
+  for (const [name, value] of rows) console.log(`${name.padEnd(8)} ${printableLine(value)}`);
   if (output_text !== '') console.log(`\n${printable(output_text)}`);
 }
 
 export function printList({ responses, next }: FoundResponses, json: boolean): void {
   if (json) {
-    for (const response of responses) console.log(JSON.stringify(response));
+    for (const response of responses) console.log(printableJson(JSON.stringify(response)));
     return;
   }
   for (const { id, status, model, created_at } of responses) {
-    console.log(`${timeOf(created_at)}  ${status.padEnd(11)}  ${id}  ${model}`);
+    console.log(`${timeOf(created_at)}  ${status.padEnd(11)}  ${id}  ${printableLine(model)}`);
   }
   if (next !== undefined) console.log(`\nMore: sluice responses list ${next}`);
   else if (responses.length === 0) console.log('No responses.');
@@ -37,7 +38,7 @@ export async function tail(events: AsyncIterable<string>, json: boolean): Promis
   let status: string | undefined;
   for await (const data of events) {
     if (json) {
-      console.log(data);
+      console.log(printableJson(data));
       continue;
     }
     const event = JSON.parse(data) as TailedEvent; // The service sends events of the contract.
@@ -59,9 +60,4 @@ interface TailedEvent {
 
 function timeOf(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
-}
-
-/** A model's text without the control characters that would move a terminal's cursor or change its colours. */
-function printable(text: string): string {
-  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\ufffd');
 }

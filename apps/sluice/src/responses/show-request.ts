@@ -1,5 +1,6 @@
 import { FatalError } from '@sluice/runtime';
 import type { ApiClient } from '../api-client.ts';
+import { printableJson, printableLine } from '../printable.ts';
 
 /** The members of a response of the admin API that the command reads. */
 export interface ResponseDetail {
@@ -41,7 +42,7 @@ export async function findByRequest(
 
 export function printDetail(detail: ResponseDetail, json: boolean): void {
   if (json) {
-    console.log(JSON.stringify(detail));
+    console.log(printableJson(JSON.stringify(detail)));
     return;
   }
   const { id, tenant, model, status, accepted_at, attempts, error_code } = detail.row;
@@ -57,5 +58,5 @@ export function printDetail(detail: ResponseDetail, json: boolean): void {
     ...detail.retried_as.map((other): [string, string] => ['retried', other]),
     ...(error_code === null ? [] : [['error', error_code] as [string, string]]),
   ];
-  for (const [name, value] of rows) console.log(`${name.padEnd(8)} ${value}`);
+  for (const [name, value] of rows) console.log(`${name.padEnd(8)} ${printableLine(value)}`);
 }

@@ -44,6 +44,16 @@ describe('much usage', () => {
     expect((await printed('table')).map((text) => text.split('\n').length)).toEqual([3, 3]);
   });
 
+  it('is asked for in larger parts than an api takes', async () => {
+    const most: unknown[] = [];
+    const sums: UsageDatabase['sums'] = (query) => {
+      most.push(query.most);
+      return database.sums(query, '');
+    };
+    await printUsage({ sums }, asked, { form: 'json', print: () => undefined });
+    expect(most).toEqual([20_000, 20_000]);
+  });
+
   it('says how to ask for less where one time alone has too much', async () => {
     const full = { sums: () => Promise.reject(new TooManySums(5)) };
     const printing = printUsage(full, asked, { form: 'csv', print: () => undefined });

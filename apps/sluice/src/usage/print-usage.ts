@@ -3,6 +3,9 @@ import { TooManySums, type UsageAnswer, type UsageDatabase, type UsageQuery } fr
 import type { AskedUsage } from './asked-usage.ts';
 import { usageCsv, usageJson, usageTable } from './usage-rows.ts';
 
+/** Most sums that are asked for at a time. The command has nothing else to do while it prints them, so it takes more than an api. */
+const mostAtOnce = 20_000;
+
 /** Prints usage as the database answers, span by span of time. What is much comes as several tables. */
 export async function printUsage(
   database: Pick<UsageDatabase, 'sums'>,
@@ -11,7 +14,7 @@ export async function printUsage(
 ): Promise<void> {
   const { query } = asked;
   for (let from = query.from; from < query.until; ) {
-    const { sums, until } = await answerTo({ ...query, from }, database);
+    const { sums, until } = await answerTo({ ...query, from, most: mostAtOnce }, database);
     const isFirst = from === query.from;
     if (form === 'json') for (const sum of sums) print(usageJson(sum, asked));
     // A line of it ends with both.

@@ -1,7 +1,7 @@
 import type { UsageSum } from '@sluice/usage';
 import { describe, expect, it } from 'vitest';
 import { askedUsage } from './asked-usage.ts';
-import { usageCsv, usageTable } from './usage-rows.ts';
+import { usageCsv, usageJson, usageTable } from './usage-rows.ts';
 
 const now = Date.parse('2026-03-10T12:30:00Z');
 const hours = (text: string) => Date.parse(text) / 3_600_000;
@@ -64,6 +64,19 @@ describe('usage', () => {
       'tenant  model  responses  failed  input  cached  output  reasoning  uncounted  slot seconds  spend',
       'team-a  m      1,200      1       10     4       5       2          3          1.5           0.0025',
     ]);
+  });
+
+  it('tells a terminal nothing by the labels of tenants', () => {
+    const label = 'a\u001b]0;b\u0007\u009b2J\r\n,c\t';
+    const asked = askedUsage({ since: '2026-03-10', by: 'label' }, now);
+    const table = usageTable([aSum({ label })], asked);
+    expect(table.split('\n')[1]).toMatch(/^a\ufffd]0;b\ufffd\ufffd2J\ufffd\ufffd,c\ufffd +1,200 /);
+    const csv = usageCsv([aSum({ label })], asked);
+    expect(csv).toContain(',"a\ufffd]0;b\ufffd\ufffd2J\ufffd\n,c\t",1200,');
+    const json = usageJson(aSum({ label }), asked);
+    for (const printed of [table, csv.replace('\r\n', ''), json])
+      expect(printed).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
+    expect(JSON.parse(json)).toMatchObject({ label });
   });
 
   it('is CSV, in which no name is a formula', () => {

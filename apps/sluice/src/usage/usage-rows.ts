@@ -1,5 +1,6 @@
 import { money } from '@sluice/contract';
 import type { UsageSum } from '@sluice/usage';
+import { printable, printableJson } from '../printable.ts';
 import { tableText } from '../table.ts';
 import type { AskedUsage } from './asked-usage.ts';
 
@@ -31,7 +32,9 @@ export function usageTable(sums: readonly UsageSum[], asked: AskedUsage): string
 
 /** One line of JSON. */
 export function usageJson({ hour, spend, ...sum }: UsageSum, asked: AskedUsage): string {
-  return JSON.stringify({ ...sum, spend: money.fromStored(spend), ...asked.timesOf({ hour }) });
+  return printableJson(
+    JSON.stringify({ ...sum, spend: money.fromStored(spend), ...asked.timesOf({ hour }) }),
+  );
 }
 
 /** As RFC 4180 has it. */
@@ -58,7 +61,8 @@ export function usageCsv(
 }
 
 /** A name that a spreadsheet would take for a formula stands behind an apostrophe. */
-function csvCell(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+function csvCell(given: string): string {
+  const text = printable(given);
+  const safe = /^[=+\-@\t]/.test(text) ? `'${text}` : text;
+  return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

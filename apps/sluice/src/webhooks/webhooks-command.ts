@@ -4,6 +4,7 @@ import { FatalError } from '@sluice/runtime';
 import { shownDeliveries } from '@sluice/webhooks';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
+import { printableJson } from '../printable.ts';
 import { openOperator } from '../queues/operator.ts';
 import { tableText } from '../table.ts';
 
@@ -56,7 +57,7 @@ export async function runWebhooks(
       case 'list': {
         if (id !== undefined) throw badUsage('webhooks', "'list' takes flags only");
         const found = await deliveries.list({ tenant: values.tenant, states: asked, limit });
-        if (values.json === true) for (const each of found) console.log(JSON.stringify(each));
+        if (values.json === true) for (const each of found) console.log(printableJson(JSON.stringify(each)));
         else console.log(found.length === 0 ? 'There are no deliveries.' : tableOf(found));
         return;
       }

@@ -7,7 +7,7 @@ import { type RedisKeys, redisKeys } from '../record/keys.ts';
 import type { ResponseStore } from '../response-store.ts';
 import { acceptInCell } from './accept-in-cell.ts';
 import { addUpUse } from './add-up-use.ts';
-import { cellsOfNew } from './cells-of-new.ts';
+import { cellsOfNew, responseOfKey } from './cells-of-new.ts';
 import { locateInParts } from './locate-in-parts.ts';
 import { untilCellsStart } from './start-cells.ts';
 import { type CellsInUse, TenantCells } from './tenant-cells.ts';
@@ -82,10 +82,8 @@ export function callerStores(
       for (const cell of found) if (!cells.open.includes(cell)) cells.onUse(cell);
       return found.map((cell) => newResponseId(randomBytes, cell));
     },
-    responseOfKey: async (tenant, idempotencyKey) => {
-      const asked = all().map((store) => store.responseOfKey(tenant, idempotencyKey));
-      return (await Promise.all(asked)).find((id) => id !== undefined);
-    },
+    responseOfKey: (tenant, idempotencyKey, previousId) =>
+      responseOfKey(tenant, { previousId, idempotencyKey }, { stores, tenantCells }),
     accept: (accepting) => acceptInCell(of(accepting.id), accepting, tenantCells),
     // Items may be of several cells.
     locateItems: (tenant, itemIds, limits) => locateInParts(of, { tenant, itemIds }, limits),

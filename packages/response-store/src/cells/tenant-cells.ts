@@ -104,14 +104,34 @@ export class TenantCells {
    * @throws {ServiceError} while nobody knows where it may stand for one.
    */
   async ofKey(tenant: string, key: string, limits: Limits): Promise<{ cell: Cell; former: Cell[] }> {
-    const { open, former, areFormerKnown, cellCounts } = this.#cells;
-    if (!areFormerKnown())
-      throw new ServiceError(
-        'server_is_overloaded',
-        'The server cannot take requests with an Idempotency-Key at the moment.',
-      );
+    const { open, cellCounts } = this.#cells;
+    this.#requireFormer();
     const present = cellCountOf(limits, open.length);
     if (present > 1 || cellCounts.of(tenant).length > 0) await cellCounts.note(tenant, present);
+    return this.#cellsOfKey(tenant, key);
+  }
+
+  /**
+   * All cells in which an Idempotency-Key of a tenant may stand for a response. Notes nothing, as it is for who begins no response.
+   *
+   * @throws {ServiceError} while nobody knows them.
+   */
+  allOfKey(tenant: string, key: string): Cell[] {
+    this.#requireFormer();
+    const { cell, former } = this.#cellsOfKey(tenant, key);
+    return [...former, cell];
+  }
+
+  #requireFormer(): void {
+    if (this.#cells.areFormerKnown()) return;
+    throw new ServiceError(
+      'server_is_overloaded',
+      'The server cannot take requests with an Idempotency-Key at the moment.',
+    );
+  }
+
+  #cellsOfKey(tenant: string, key: string): { cell: Cell; former: Cell[] } {
+    const { open, former } = this.#cells;
     const { count, others: before } = this.#countsOf(tenant);
     const of = (cells: readonly Cell[], most: number) =>
       most === 1 ? homeCell(tenant, cells) : homeCell(`${tenant}:${key}`, firstCells(tenant, cells, most));
