@@ -1,7 +1,8 @@
-import { type Environment, readVariable } from '@sluice/config';
+import { readVariable } from '@sluice/config';
 import { findDevelopmentKey } from '@sluice/tenants';
 import { badUsage } from './command-flags.ts';
 import { ApiClient } from './api-client.ts';
+import { serviceSources, type ServiceValues, type Surroundings } from './service-sources.ts';
 import { serviceUrl } from './service-url.ts';
 
 /** The flags of a command that asks a service as its clients do. */
@@ -14,31 +15,12 @@ export const callerFlags = {
 
 export const callerFlagsUsage = `The service on this machine, and its development key, are looked up with its settings:
 
-  --config FILE    its file of settings [SLUICE_CONFIG, ./sluice.yaml]
+  --config FILE    its file of settings [SLUICE_CONFIG, ./sluice.yaml, the one it runs on]
   --data-dir DIR   its data folder [DATA_DIR, the one of its file, ./.data]`;
 
-export interface CallerValues {
+export interface CallerValues extends ServiceValues {
   url?: string | undefined;
   key?: string | undefined;
-  config?: string | undefined;
-  'data-dir'?: string | undefined;
-}
-
-export interface Surroundings {
-  env: Environment;
-  cwd: string;
-}
-
-/** Where the settings of the service are looked up. */
-export function sourcesOf(
-  { config, 'data-dir': dataDir }: Pick<CallerValues, 'config' | 'data-dir'>,
-  { env, cwd }: Surroundings,
-) {
-  const argv = [
-    ...(config === undefined ? [] : [`--config=${config}`]),
-    ...(dataDir === undefined ? [] : [`--data-dir=${dataDir}`]),
-  ];
-  return { env, cwd, argv };
 }
 
 /**
@@ -51,7 +33,7 @@ export async function callerOf(
   values: CallerValues,
   { path, ...surroundings }: Surroundings & { path: '/v1' | '/v1/responses' },
 ): Promise<ApiClient> {
-  const sources = sourcesOf(values, surroundings);
+  const sources = serviceSources(values, surroundings);
   const url = values.url ?? serviceUrl(sources);
   const named = values.key ?? readVariable(surroundings.env, 'SLUICE_API_KEY');
   if (named !== undefined) return new ApiClient({ url, path, key: named, isDevelopmentKey: false });

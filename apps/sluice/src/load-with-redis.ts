@@ -1,29 +1,27 @@
-import { type Environment, loadSettings, type Settings } from '@sluice/config';
+import type { Settings } from '@sluice/config';
 import { FatalError, maskRedisUrl } from '@sluice/runtime';
 import { findRunningService } from './running-service.ts';
+import { loadServiceSettings, type Surroundings } from './service-sources.ts';
 
 /** For `parseFlags`: the flags by which an operator's command finds its service. */
 export const serviceFlags = { config: { type: 'string' }, 'data-dir': { type: 'string' } } as const;
 
 /** The same flags as lines of text, for `--help`. */
-export const serviceFlagsUsage = `  --config FILE   the settings file of the service [SLUICE_CONFIG, ./sluice.yaml]
+export const serviceFlagsUsage = `  --config FILE   the settings file of the service [SLUICE_CONFIG, ./sluice.yaml, the one it runs on]
   --data-dir DIR  the data folder of the service [DATA_DIR, the one of its file, ./.data]`;
 
 /**
- * The settings of the service that an operator's command is for, with the address of its Redis: the one that is set, else
- * that of the service that runs with the same data folder. Standard error says so then.
+ * The settings of the service that an operator's command is for (`loadServiceSettings`), with the address of its Redis: the
+ * one that is set, else that of the service that runs with the same data folder. Standard error says so then.
  *
- * @throws {FatalError} when neither says where Redis is.
+ * @throws {FatalError} when neither says where Redis is; {ConfigError} for settings that cannot be used.
  */
 export function loadWithRedis(
   { config, 'data-dir': dataDir }: Readonly<Record<string, unknown>>,
-  { env, cwd }: { env: Environment; cwd: string },
+  surroundings: Surroundings,
 ): Settings & { redisUrl: string } {
-  const argv = [
-    ...(typeof config === 'string' ? ['--config', config] : []),
-    ...(typeof dataDir === 'string' ? ['--data-dir', dataDir] : []),
-  ];
-  const settings = loadSettings({ env, argv, cwd });
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  const settings = loadServiceSettings({ config: text(config), 'data-dir': text(dataDir) }, surroundings);
   return { ...settings, redisUrl: settings.redisUrl ?? storeOfRunningService(settings.dataDir) };
 }
 

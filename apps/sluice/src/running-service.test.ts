@@ -19,6 +19,7 @@ const service = {
   store: 'redis://:secret@127.0.0.1:1234',
   url: 'http://127.0.0.1:3000',
   adminUrl: 'http://127.0.0.1:3001',
+  settingsFile: '/srv/sluice.yaml',
 };
 let folder: string;
 let file: string;

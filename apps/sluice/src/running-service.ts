@@ -2,12 +2,14 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { bornAt, errorCode, FatalError, isRunning, type ProcessIdentity } from '@sluice/runtime';
 
-/** The addresses of the parts of a service that `start` runs. */
+/** The addresses of the parts of a service that `start` runs, and what it runs on. */
 export interface RunningService {
   /** The address of its Redis, which may hold a password. */
   store: string;
   url: string;
   adminUrl: string;
+  /** The settings file of its processes, as an absolute path; absent when there is none. */
+  settingsFile?: string;
 }
 
 /** A note of a running service in its data folder. */
@@ -24,7 +26,7 @@ export type FoundService =
 const fileName = 'running-service.json';
 
 /**
- * Writes down where a service runs, readable by its owner alone, so that commands beside it find it. A folder that cannot be
+ * Writes down where a service runs and on which settings file, readable by its owner alone, so that commands beside it find it. A folder that cannot be
  * written to is reported, and is no reason to stop: the commands then need to be told the addresses.
  */
 export function noteRunningService(dataDir: string, service: RunningService): RunningServiceNote {
@@ -58,10 +60,10 @@ export function findRunningService(dataDir: string): FoundService | undefined {
   const file = join(dataDir, fileName);
   const note = readNote(file);
   if (note === undefined) return undefined;
-  const { pid, store, url, adminUrl } = note;
-  return isRunning(note)
-    ? { kind: 'running', pid, file, store, url, adminUrl }
-    : { kind: 'ended', pid, file };
+  const { pid, store, url, adminUrl, settingsFile } = note;
+  if (!isRunning(note)) return { kind: 'ended', pid, file };
+  const running = { kind: 'running', pid, file, store, url, adminUrl } as const;
+  return settingsFile === undefined ? running : { ...running, settingsFile };
 }
 
 type Note = ProcessIdentity & RunningService;

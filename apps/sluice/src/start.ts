@@ -57,10 +57,12 @@ export async function start(argv: readonly string[]): Promise<void> {
       ]);
       // They may wait for a store for as long as that is away, and then a stop must not wait for them.
       const [{ url, adminUrl, acceptsDevelopmentKey }] = await Promise.race([starts, abortOf(signal)]);
+      const { file: settingsFile } = discovered.settings;
       note = noteRunningService(settings.dataDir, {
         store: store.url,
         url: reachable(url),
         adminUrl: reachable(adminUrl),
+        ...(settingsFile !== undefined && { settingsFile }),
       });
       const plainKey = acceptsDevelopmentKey ? (await developmentKey(settings.dataDir)).plain : undefined;
       signal.throwIfAborted();

@@ -18,6 +18,7 @@ import type { Finding } from '../src/doctor/finding.ts';
 import { runKeys } from '../src/keys/keys-command.ts';
 import { runModels } from '../src/models/models-command.ts';
 import { runProviders } from '../src/providers/providers-command.ts';
+import { noteRunningService } from '../src/running-service.ts';
 
 const cleanups: (() => unknown)[] = [];
 let cwd: string;
@@ -47,6 +48,11 @@ async function upstream(status: number, body: string) {
 /** The findings of the doctor for a settings file, and its exit code. */
 async function examine(settings: object, env: Record<string, string> = {}) {
   await writeFile(join(cwd, 'sluice.yaml'), JSON.stringify(settings));
+  return findingsOf(env);
+}
+
+/** The same for what is there. */
+async function findingsOf(env: Record<string, string>) {
   const lines: string[] = [];
   vi.spyOn(console, 'log').mockImplementation((line: string) => void lines.push(line));
   const failure = await runDoctor(['--json'], { env, cwd }).then(
@@ -78,6 +84,21 @@ describe('sluice doctor', () => {
     expect(find('gpu')).toMatchObject([{ verdict: 'good', message: expect.stringContaining('llama') }]);
     expect(asked).toEqual([{ url: '/v1/models', key: 'Bearer sk-upstream-secret' }]);
     expect(JSON.stringify(find('gpu'))).not.toContain('secret');
+  });
+
+  it('checks the upstreams of the service that runs with the data folder on a file of its own', async () => {
+    const { baseUrl } = await upstream(200, '{"data":[{"id":"llama"}]}');
+    const settingsFile = join(cwd, 'discovered.yaml');
+    await writeFile(settingsFile, JSON.stringify(settingsFor(baseUrl)));
+    noteRunningService(join(cwd, '.data'), {
+      ...{ store: inject('redisUrl'), url: '', adminUrl: '' },
+      settingsFile,
+    });
+    vi.spyOn(console, 'error').mockReturnValue(undefined);
+    const { failure, find } = await findingsOf({});
+    expect(failure).toBeUndefined();
+    expect(find('settings')).toMatchObject([{ message: `${settingsFile}; 1 models, 0 keys` }]);
+    expect(find('gpu')).toMatchObject([{ verdict: 'good', message: expect.stringContaining('llama') }]);
   });
 
   it('finds out that this machine lacks what a model in a process needs', async () => {

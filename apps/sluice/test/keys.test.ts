@@ -482,6 +482,22 @@ describe('sluice keys', () => {
     expect(errors.join('')).not.toContain('secret');
   });
 
+  it('allows the models of the file that the service runs on, and writes under its prefix', async () => {
+    const settingsFile = join(cwd, 'discovered.yaml');
+    const found = {
+      providers: [{ id: 'ollama', type: 'simulator' }],
+      models: [{ id: 'qwen3', routes: [{ provider: 'ollama' }] }],
+    };
+    await writeFile(settingsFile, JSON.stringify({ keyPrefix: `${redis.prefix}:`, ...found }));
+    await rm(join(cwd, 'sluice.yaml'));
+    noteRunningService(join(cwd, '.data'), { store: redis.url, url: '', adminUrl: '', settingsFile });
+    [lines, errors] = [[], []];
+    await runKeys(['create', '--tenant', 'new', '--models', 'qwen3', '--json'], { env: {}, cwd });
+    const { id } = JSON.parse(lines.join('')) as Created;
+    expect(await stored(id)).toMatchObject({ models: ['qwen3'] });
+    expect(errors[0]).toContain(`using ${settingsFile}, the settings file of the service`);
+  });
+
   it('says that the service has ended which left its note', async () => {
     const { pid } = spawnSync(process.execPath, ['--version']);
     const note = { pid, store: redis.url, url: '', adminUrl: '' };

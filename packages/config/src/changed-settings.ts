@@ -101,6 +101,7 @@ function staticPart({
   models: _models,
   providers: _providers,
   file: _file,
+  isFileBlank: _isFileBlank,
   limits,
   ...rest
 }: Settings): object {

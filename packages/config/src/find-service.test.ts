@@ -22,3 +22,9 @@ it.each([
   const adminUrl = 'http://127.0.0.1:3001';
   expect(findService({ env, argv: [], cwd: await withFile(text) })).toMatchObject({ url, adminUrl });
 });
+
+it('says which file it has read, and that there is none', async () => {
+  const cwd = await withFile('server: { port: 4000 }');
+  expect(findService({ env: {}, argv: [], cwd }).file).toBe(join(cwd, 'sluice.yaml'));
+  expect(findService({ env: {}, argv: [], cwd: join(cwd, 'none') })).not.toHaveProperty('file');
+});

@@ -10,6 +10,8 @@ import { settingsSchema } from './settings-schema.ts';
 
 /** Facts about a service for a client on the same machine. */
 export interface ServicePlace {
+  /** The settings file, as an absolute path; absent when there is none. */
+  file?: string;
   /** The data folder, as an absolute path. */
   dataDir: string;
   /** Where an api listens on this machine. */
@@ -47,6 +49,7 @@ export function findService({
   }
   const keys = valueAt(['keys'], data);
   return {
+    ...(file.name !== undefined && { file: resolve(cwd, file.name) }),
     dataDir: resolve(cwd, dataDir.data),
     url: urlOf(valueAt(['server', 'host'], data), valueAt(['server', 'port'], data), 3000),
     adminUrl: urlOf(valueAt(['server', 'adminHost'], data), valueAt(['server', 'adminPort'], data), 3001),

@@ -88,7 +88,7 @@ describe('loadSettings without a file', () => {
     ['a byte order mark alone', '\uFEFF'],
     ['sections whose entries are commented out', 'keys:\nlimits:\n  # queued: 5\nmodels:\n'],
   ])('treats %s as the defaults', (_, file) => {
-    const { file: name, ...settings } = load(file);
+    const { file: name, isFileBlank: _isFileBlank, ...settings } = load(file);
     expect(settings).toEqual(load(undefined));
     expect(name).toBe('/srv/sluice/sluice.yaml');
   });

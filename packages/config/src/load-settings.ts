@@ -49,6 +49,7 @@ export function loadSettings(sources: SettingsSources): Settings {
   const upstreamKeys = readUpstreamKeys(env);
   return {
     ...completeSettings(parsed, cwd, file.name),
+    ...(file.isBlank && { isFileBlank: true }),
     ...(upstreamKeys && { upstreamKeys }),
     ...(traces && { traces }),
   };

@@ -22,6 +22,8 @@ export type ReadFile = (path: string) => string;
 export interface SettingsFile {
   /** The path as the operator wrote it; absent when there is no file. */
   name?: string;
+  /** Whether the file sets nothing: it is empty, or has white space and comments alone. */
+  isBlank: boolean;
   data: unknown;
   /** The line of a path, or of its deepest part that is in the file. */
   lineOf: (path: readonly PropertyKey[]) => number | undefined;
@@ -60,7 +62,7 @@ export function readSettingsFile({ env, flags, cwd, readFile }: Place): Settings
     text = readFile(resolve(cwd, name));
   } catch (error) {
     if (named === undefined && codeOf(error) === 'ENOENT')
-      return { data: {}, lineOf: () => undefined, problems: [] };
+      return { isBlank: false, data: {}, lineOf: () => undefined, problems: [] };
     const origin = flags.has(fileSetting.flag) ? fileSetting.flag : fileSetting.variable;
     return withoutData(name, [
       { path: named === undefined ? '' : origin, message: faultOfReading(error), file: name },
@@ -95,6 +97,7 @@ function parseSettingsFile(name: string, text: string): SettingsFile {
   }
   return {
     name,
+    isBlank: isNothing(data),
     data: withoutEmptySections(data),
     lineOf: (path) => lineOf(document, lines, path),
     problems: [],
@@ -103,9 +106,13 @@ function parseSettingsFile(name: string, text: string): SettingsFile {
 
 /** Removes sections whose entries are all commented out. They read as null and mean the defaults. */
 function withoutEmptySections(data: unknown): unknown {
-  if (data === null || data === undefined) return {};
+  if (isNothing(data)) return {};
   if (typeof data !== 'object' || Array.isArray(data)) return data;
   return Object.fromEntries(Object.entries(data).filter(([, section]) => section !== null));
+}
+
+function isNothing(data: unknown): data is null | undefined {
+  return data === null || data === undefined;
 }
 
 function lineOf(document: Document, lines: LineCounter, path: readonly PropertyKey[]): number | undefined {
@@ -129,7 +136,7 @@ function lineOf(document: Document, lines: LineCounter, path: readonly PropertyK
 }
 
 function withoutData(name: string, problems: Problem[]): SettingsFile {
-  return { name, data: undefined, lineOf: () => undefined, problems };
+  return { name, isBlank: false, data: undefined, lineOf: () => undefined, problems };
 }
 
 function faultOfReading(error: unknown): string {

@@ -199,10 +199,17 @@ describe('the watch of the settings file', () => {
     expect(applied).toEqual([]);
   });
 
-  it('takes an empty file for one that is being written, not for a service without keys', async () => {
+  it.each([
+    ['an empty file', ''],
+    ['a file of white space', ' \n\n'],
+    ['a file of a byte order mark', '\uFEFF'],
+    ['a file of comments', '# keys:\n'],
+    ['a document without content', '---\n'],
+    ['a document that is null', 'null\n'],
+  ])('takes %s for one that is being written, not for a service without keys', async (_, text) => {
     await save(withKeys('a'));
-    open().watch.start();
-    await save('');
+    open({ load: loadSettingsInThread }).watch.start();
+    await save(text);
     await logged(refused);
     expect(said(refused)[0]?.fields['problems']).toEqual([expect.stringContaining('the file is empty')]);
     await save('keys: []');
@@ -217,6 +224,16 @@ describe('the watch of the settings file', () => {
     await logged(refused);
     expect(said(refused)[0]?.fields['problems']).toEqual([expect.stringContaining('the file is empty')]);
     expect(applied).toEqual([]);
+  });
+
+  it('takes a file of comments as it is where the service has started with one', async () => {
+    await save('# nothing yet\n');
+    const { watch: watching } = open({ intervalMs: 2 ** 30 });
+    watching.start();
+    await save('# still nothing\n');
+    watching.reload();
+    await logged('settings read again, nothing to put into effect');
+    expect(said(refused)).toEqual([]);
   });
 
   it('reads a file again that changed while it was read', async () => {

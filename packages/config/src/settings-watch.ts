@@ -161,9 +161,13 @@ export class SettingsWatch {
     if (before.file !== undefined && settings.file === undefined) {
       throw fault(file, 'there is no such file; create it again');
     }
-    // Many editors empty a file before they write it. Keys may be stored, so a file without any has models to lose.
-    if (settings.file !== undefined && (await stat(file)).size === 0) {
-      throw fault(file, 'the file is empty; write `keys: []` to do without all that was in it');
+    // Many editors empty a file before they write it, or begin with a line break. Keys may be stored, so a file without any
+    // has models to lose.
+    if (settings.isFileBlank && !before.isFileBlank) {
+      throw fault(
+        file,
+        'the file is empty or has comments alone; write `keys: []` to do without all that was in it',
+      );
     }
     const { log, apply } = this.#options;
     const { added, revoked, changed } = changedKeys(before.keys, settings.keys);

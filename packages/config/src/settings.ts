@@ -83,6 +83,8 @@ export interface Settings extends Omit<ParsedSettings, 'providers' | 'models' | 
   traces?: TraceSettings;
   /** The file that was read, as an absolute path; absent when there was none. */
   file?: string;
+  /** Whether the file sets nothing, not even in part: it is empty, or has comments alone. Absent otherwise. */
+  isFileBlank?: boolean;
 }
 
 /** Completes the output of the schema to the settings that the service works with. */

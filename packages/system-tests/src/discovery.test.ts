@@ -73,5 +73,14 @@ it.skipIf(!server)(
     });
     expect(await created.json()).toMatchObject({ status: 'completed', output_text: 'Hi from Ollama' });
     expect(await readFile(join(dataDir, 'discovered.yaml'), 'utf8')).not.toContain('sk-');
+
+    const beside = startProcess({
+      command: 'models',
+      args: ['--json'],
+      cwd: directory,
+      env: { DATA_DIR: dataDir },
+    });
+    await beside.exited;
+    expect(beside.output()).toContain('"model":"qwen3:8b"');
   },
 );

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
-import { callerFlags, callerFlagsUsage, callerOf, type Surroundings } from '../caller-flags.ts';
+import { callerFlags, callerFlagsUsage, callerOf } from '../caller-flags.ts';
+import type { Surroundings } from '../service-sources.ts';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { openBatchProgress } from './batch-progress.ts';
 import { runBatch } from './run-batch.ts';

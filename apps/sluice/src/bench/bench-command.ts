@@ -1,10 +1,11 @@
 import { open, readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { styleText } from 'node:util';
-import { type Environment, readVariable } from '@sluice/config';
+import { readVariable } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
 import { findDevelopmentKey } from '@sluice/tenants';
 import { badUsage, parseFlags } from '../command-flags.ts';
+import { serviceSources, type Surroundings } from '../service-sources.ts';
 import { serviceUrl } from '../service-url.ts';
 import { benchFlags, benchUsage, type BenchValues } from './flags/bench-flags.ts';
 import { type BenchSettings, readBenchSettings } from './flags/bench-settings.ts';
@@ -27,11 +28,6 @@ import {
 } from './load/request-bodies.ts';
 import { runLoad } from './load/run-load.ts';
 import { readTenants, type Tenant } from './flags/tenants.ts';
-
-interface Surroundings {
-  env: Environment;
-  cwd: string;
-}
 
 /**
  * `sluice bench`: drives an endpoint with load and prints a report on standard output. Progress goes to standard error,
@@ -70,7 +66,7 @@ interface Prepared {
 
 async function prepare(values: BenchValues, { env, cwd }: Surroundings): Promise<Prepared> {
   const settings = readBenchSettings(values);
-  const url = readUrl(values.url ?? `${serviceUrl({ env, argv: [], cwd }).replace(/\/+$/, '')}/v1`);
+  const url = readUrl(values.url ?? `${serviceUrl(serviceSources({}, { env, cwd })).replace(/\/+$/, '')}/v1`);
   const keys = values.key ?? [];
   const file = values.keys === undefined ? undefined : await readText('keys', values.keys);
   const fallback = keys.length > 0 || file !== undefined ? undefined : await keyOf(url, { env, cwd });
@@ -117,7 +113,7 @@ function failUnlessAnswered({ all }: Report): void {
 async function keyOf(url: URL, { env, cwd }: Surroundings): Promise<string | undefined> {
   const named = readVariable(env, 'SLUICE_API_KEY') ?? readVariable(env, 'OPENAI_API_KEY');
   if (named !== undefined || !isLoopback(url)) return named;
-  return findDevelopmentKey({ env, argv: [], cwd });
+  return findDevelopmentKey(serviceSources({}, { env, cwd }));
 }
 
 interface Bodies {

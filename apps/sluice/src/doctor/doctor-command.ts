@@ -1,8 +1,8 @@
 import { styleText } from 'node:util';
-import { type Environment, loadSettings } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { findRunningService } from '../running-service.ts';
+import { loadServiceSettings, type Surroundings } from '../service-sources.ts';
 import { checkFiles } from './check-files.ts';
 import { checkKeys } from './check-keys.ts';
 import { checkRedis } from './check-redis.ts';
@@ -16,7 +16,7 @@ Checks everything that the service needs, changes nothing, and says what to corr
 eviction, log on disk, memory, latency, clock), the API keys, where files are, and whether each upstream answers, of the file and
 stored ones. Ends with 1 when something is bad.
 
-  --config FILE   the settings file [SLUICE_CONFIG, ./sluice.yaml]
+  --config FILE   the settings file [SLUICE_CONFIG, ./sluice.yaml, the one of the service that runs with DATA_DIR]
   --json          prints one line of JSON for each finding`;
 
 /**
@@ -25,10 +25,7 @@ stored ones. Ends with 1 when something is bad.
  * @throws {FatalError} with exit code 1 when something is bad, 2 for wrong arguments; {ConfigError} for settings that
  *   cannot be used.
  */
-export async function runDoctor(
-  argv: readonly string[],
-  { env, cwd }: { env: Environment; cwd: string },
-): Promise<void> {
+export async function runDoctor(argv: readonly string[], surroundings: Surroundings): Promise<void> {
   const { values, positionals } = parseFlags('doctor', argv, {
     config: { type: 'string' },
     json: { type: 'boolean' },
@@ -36,7 +33,7 @@ export async function runDoctor(
   const { config, json, help } = values;
   if (positionals.length > 0) throw badUsage('doctor', `'${positionals[0]}' is one argument too many`);
   if (help) return console.log(doctorUsage);
-  const given = loadSettings({ env, argv: config === undefined ? [] : ['--config', config], cwd });
+  const given = loadServiceSettings({ config }, surroundings);
   const running = given.redisUrl === undefined ? findRunningService(given.dataDir) : undefined;
   const settings = running?.kind === 'running' ? { ...given, redisUrl: running.store } : given;
   const file = settings.file ?? 'no file, so defaults and the environment';

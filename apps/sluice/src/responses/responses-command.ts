@@ -1,6 +1,7 @@
 import { type Environment, readVariable } from '@sluice/config';
-import { callerFlags, callerFlagsUsage, callerOf, sourcesOf } from '../caller-flags.ts';
+import { callerFlags, callerFlagsUsage, callerOf } from '../caller-flags.ts';
 import { badUsage, parseFlags } from '../command-flags.ts';
+import { serviceSources } from '../service-sources.ts';
 import { adminUrl } from '../service-url.ts';
 import { ApiClient } from '../api-client.ts';
 import type { ShownResponse } from './shown-response.ts';
@@ -48,7 +49,7 @@ export async function runResponses(
   const json = values.json ?? false;
   if (command === 'show') {
     const client = new ApiClient({
-      url: values.url ?? adminUrl(sourcesOf(values, { env, cwd })),
+      url: values.url ?? adminUrl(serviceSources(values, { env, cwd })),
       path: '/admin/v1/responses',
       key: readVariable(env, 'ADMIN_TOKEN'),
       isDevelopmentKey: false,

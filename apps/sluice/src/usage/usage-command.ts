@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { type Environment, loadSettings, type Settings } from '@sluice/config';
+import type { Settings } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
 import { dimensions, openUsage, type UsageDatabase, usageFile } from '@sluice/usage';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
+import { loadServiceSettings, type Surroundings } from '../service-sources.ts';
 import { askedUsage } from './asked-usage.ts';
 import { printUsage } from './print-usage.ts';
 
@@ -24,10 +25,7 @@ ${serviceFlagsUsage}
 Hours and days are those of UTC, and whole. Usage is counted while usage.enabled is set, in usage.databaseUrl or the data folder of the apis: this command reads it there.`;
 
 /** `sluice usage`: what was counted, from the database itself, whether an api runs or not. */
-export async function runUsage(
-  argv: readonly string[],
-  { env, cwd }: { env: Environment; cwd: string },
-): Promise<void> {
+export async function runUsage(argv: readonly string[], surroundings: Surroundings): Promise<void> {
   const { values, positionals } = parseFlags('usage', argv, {
     since: { type: 'string' },
     until: { type: 'string' },
@@ -43,7 +41,7 @@ export async function runUsage(
   if (positionals.length > 0) throw badUsage('usage', `'${positionals[0]}' is one argument too many`);
   if (values.csv && values.json) throw badUsage('usage', '--csv and --json exclude each other');
   const asked = askedUsage(values, Date.now());
-  const database = open(settingsOf(values, { env, cwd }));
+  const database = open(loadServiceSettings(values, surroundings));
   try {
     const form = values.json ? 'json' : values.csv ? 'csv' : 'table';
     await printUsage(database, asked, { form, print: (text) => console.log(text) });
@@ -63,15 +61,4 @@ function open(settings: Pick<Settings, 'dataDir' | 'usage'>): UsageDatabase {
     );
   }
   return openUsage(settings, () => undefined); // A call says when it fails.
-}
-
-function settingsOf(
-  { config, 'data-dir': dataDir }: { config?: string | undefined; 'data-dir'?: string | undefined },
-  { env, cwd }: { env: Environment; cwd: string },
-): Settings {
-  const argv = [
-    ...(config === undefined ? [] : ['--config', config]),
-    ...(dataDir === undefined ? [] : ['--data-dir', dataDir]),
-  ];
-  return loadSettings({ env, argv, cwd });
 }

@@ -407,10 +407,44 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
     expect(renderChart({ files: [fileOf('smallest')], values })).not.toEqual([]);
   });
 
+  it('takes secrets that are read from the environment, and what is none', () => {
+    const settings = {
+      encryptionKeys: ['${SEAL}'],
+      keys: [{ name: 'a', hash: `sha256:${'0'.repeat(64)}` }],
+      providers: [
+        {
+          ...{ id: 'house', type: 'openai-chat', baseUrl: 'http://house:8000/v1', apiKey: '${HOUSE_KEY}' },
+          headers: { authorization: 'Bearer ${HOUSE_TOKEN}', 'X-Title': 'ours' },
+          maxTokensField: 'max_tokens',
+        },
+        {
+          ...{ id: 'vendor', type: 'ai-sdk', package: '@ai-sdk/anthropic' },
+          options: { apiKey: '${VENDOR_KEY}', baseURL: 'https://vendor:443/v1?at=a:b@c', maxTokens: 5 },
+        },
+      ],
+      models: [{ id: 'm', routes: [{ provider: 'house' }, { provider: 'vendor' }] }],
+      files: {
+        ...{ enabled: true },
+        bucket: { name: 'ours', accessKeyId: 'AKIA', secretAccessKey: '${S3_SECRET}' },
+      },
+      usage: { enabled: true, databaseUrl: 'postgres://sluice:${DB_PASSWORD}@db:5432/sluice' },
+    };
+    const manifests = renderChart({ files: [fileOf('smallest')], values: { settings } });
+    const text = JSON.stringify(manifests);
+    for (const name of ['SEAL', 'HOUSE_TOKEN', 'VENDOR_KEY', 'S3_SECRET', 'DB_PASSWORD']) {
+      expect(text).toContain(`"key":"${name}"`);
+    }
+    for (const databaseUrl of ['postgres://db/sluice', 'postgres://sluice@db', '${DATABASE_URL}']) {
+      const usage = { enabled: true, databaseUrl };
+      expect(renderChart({ files: [fileOf('smallest')], values: { settings: { usage } } })).not.toEqual([]);
+    }
+  });
+
   describe('refuses', () => {
     const simulated = { providers: [{ id: 'local', type: 'simulator' }] };
     const model = (id: string, more: Mapping = {}) => ({ id, routes: [{ provider: 'local' }], ...more });
     const pooled = (pools: Mapping[], models: Mapping[]) => ({ settings: { ...simulated, models }, pools });
+    const provided = (more: Mapping) => ({ settings: { providers: [{ id: 'a', ...more }] } });
     const cases: [what: string, values: Mapping, line: string][] = [
       ['no image', { image: { repository: '' } }, 'image.repository is empty: build the image'],
       ['no secret', { secret: { existing: '' } }, 'secret.existing is empty: name a Secret that has'],
@@ -441,6 +475,43 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
         { settings: { encryptionKeys: ['${GOOD}', 'clear'] } },
         'settings.encryptionKeys[1] is in clear',
       ],
+      [
+        'a header with a credential in clear',
+        provided({ type: 'openai-chat', headers: { 'X-Title': 'ours', 'X-Api-Key': 'sk-clear' } }),
+        'settings.providers[0].headers.X-Api-Key is in clear',
+      ],
+      [
+        'an option of a package that is a key in clear',
+        provided({ type: 'ai-sdk', options: { apiKey: 'sk-clear' } }),
+        'settings.providers[0].options.apiKey is in clear',
+      ],
+      [
+        'a secret in clear deep in such options',
+        provided({ type: 'ai-sdk', options: { accounts: [{ headers: { authorization: 'Bearer sk' } }] } }),
+        'settings.providers[0].options.accounts[0].headers.authorization is in clear',
+      ],
+      [
+        'the secret of a bucket in clear',
+        {
+          settings: {
+            files: {
+              enabled: true,
+              bucket: { name: 'ours', accessKeyId: 'AKIA', secretAccessKey: 'clear' },
+            },
+          },
+        },
+        'settings.files.bucket.secretAccessKey is in clear',
+      ],
+      ...[
+        'postgres://sluice:clear@db/sluice',
+        'postgres://${DB_USER}:clear@${DB_HOST}/sluice',
+        'postgres://sluice:1:2@db/sluice',
+        'postgres://db/sluice?user=sluice&password=clear&application_name=${NAME}',
+      ].map((databaseUrl): [string, Mapping, string] => [
+        `the password of a database in clear, as in ${databaseUrl}`,
+        { settings: { usage: { enabled: true, databaseUrl } } },
+        'settings.usage.databaseUrl has a password in clear',
+      ]),
       [
         'a variable that the chart sets',
         { api: { extraEnv: [{ name: 'PORT', value: '80' }] } },

@@ -318,7 +318,7 @@ export const testedMechanisms: readonly TestedMechanism[] = [
     name: 'a bad settings file takes effect',
     patch: {
       file: 'packages/config/src/settings-watch.ts',
-      find: 'if (settings.file !== undefined && (await stat(file)).size === 0)',
+      find: 'if (settings.isFileBlank && !before.isFileBlank)',
       replace: 'if (false)',
     },
     tests: 'packages/config/src/settings-watch.test.ts',
