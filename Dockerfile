@@ -86,6 +86,8 @@ COPY --from=system /system/ /
 COPY --from=system --chown=1000:1000 /data/ /var/lib/
 WORKDIR /app
 ENV PATH=/usr/local/bin:/usr/bin:/bin
+# The threads of a process share two arenas of glibc. With one for each it holds 6 MB more, and is no faster.
+ENV MALLOC_ARENA_MAX=2
 # A container is reached from outside, so it must listen on more than loopback. With these addresses the service does not
 # start without an API key, in the file or in Redis, and ADMIN_TOKEN.
 ENV HOST=0.0.0.0 PORT=3000 ADMIN_HOST=0.0.0.0 ADMIN_PORT=3001 WORKER_HEALTH_PORT=3002 DATA_DIR=/tmp/sluice

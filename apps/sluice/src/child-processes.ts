@@ -108,7 +108,8 @@ export class ChildProcesses {
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
     const main = fileURLToPath(new URL(`./main.${extension}`, import.meta.url));
     const forked = fork(main, [role, ...this.#options.argv], {
-      env: { ...this.#options.env, ...env },
+      // As in the image: its threads share two arenas of glibc, which saves some megabytes and costs no time.
+      env: { MALLOC_ARENA_MAX: '2', ...this.#options.env, ...env },
       execArgv: process.execArgv,
     });
     const exited = new Promise<void>((resolve) => forked.once('exit', () => resolve()));

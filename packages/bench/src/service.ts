@@ -79,6 +79,8 @@ export async function startService(options: ServiceOptions): Promise<BenchServic
       file: options.command ?? main,
       args: [command],
       env: {
+        // As the image and `sluice start` have it.
+        MALLOC_ARENA_MAX: '2',
         SLUICE_CONFIG: file,
         REDIS_URL: redisUrl,
         DATA_DIR: directory,
