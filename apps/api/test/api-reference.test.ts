@@ -1,10 +1,18 @@
 import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { eventually } from '@sluice/testing';
+import fastify from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { adminMount } from '../src/admin/api/admin-mount.ts';
 import { adminRoutes } from '../src/admin/api/admin-routes.ts';
 import { openApiDocument } from '../src/openapi/openapi-document.ts';
 import { pathOf } from '../src/openapi/operations.ts';
+import { BodyBudget } from '../src/bodies/body-budget.ts';
+import { registerApiReference } from '../src/plugins/api-reference.ts';
+import { registerUnreadAnswers } from '../src/plugins/unread-answers.ts';
 import { dialects } from '../src/responses/dialect.ts';
 import { healthRoutes, routes } from '../src/routes.ts';
 import { startTestApi, type TestApi } from './test-api.ts';
@@ -101,4 +109,61 @@ describe('the reference', () => {
     expect([headers.statusCode, headers.body]).toEqual([200, '']);
     expect(headers.headers['content-length']).toBe(page.headers['content-length']);
   });
+
+  it('is kept once for all who read it, and counts for no tenant', async () => {
+    const app = fastify();
+    const budget = new BodyBudget(() => 0); // one that refuses everything
+    registerUnreadAnswers(app, { bodyBudget: budget });
+    // More than the buffers of both sockets take.
+    const file = Buffer.alloc(10_000_000);
+    registerApiReference(app, async () => fastify().get('/docs/large.js', () => Buffer.from(file)));
+    expect((await app.inject('/openapi.json')).statusCode).toBe(200);
+    const port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port);
+    const served: Socket[] = [];
+    app.server.on('connection', (accepted) => served.push(accepted));
+    const before = bytesOfBuffers();
+    const readers = Array.from({ length: 20 }, () => {
+      const socket = connect({ port, host: '127.0.0.1' }).pause();
+      socket.on('error', () => undefined); // It is cut.
+      socket.write('GET /docs/large.js HTTP/1.1\r\nHost: localhost\r\n\r\n');
+      return socket;
+    });
+    await eventually(() => served.filter(({ writableLength }) => writableLength > 0).length === 20);
+    expect(bytesOfBuffers() - before).toBeLessThan(5 * file.length);
+    for (const reader of readers) reader.destroy();
+    await app.close();
+  });
+
+  it('has one address for each file, and sends none that its reader has', async () => {
+    const path = '/docs/static/swagger-ui.css';
+    const { headers } = await api.app.inject({ url: `${path}?v=1` });
+    const again = await api.app.inject({ url: path, headers: { 'if-none-match': headers['etag'] } });
+    expect([again.statusCode, again.body]).toEqual([304, '']);
+    expect((await api.app.inject({ url: '/docs/static/swagger%2Dui.css' })).statusCode).toBe(404);
+  });
+
+  it('is tried again by the next visit when its page could not be made, and made once for all visits', async () => {
+    const app = fastify();
+    let made = 0;
+    let asked = 0;
+    registerApiReference(app, async () => {
+      made += 1;
+      if (made === 1) throw new Error('a package is missing');
+      const page = fastify();
+      page.get('/docs', () => `the page, ${(asked += 1)}`);
+      return page;
+    });
+    expect((await app.inject('/docs')).statusCode).toBe(500);
+    const answers = await Promise.all([app.inject('/docs'), app.inject('/docs'), app.inject('/docs')]);
+    expect(answers.map(({ body }) => body)).toEqual(Array.from({ length: 3 }, () => 'the page, 1'));
+    expect(made).toBe(2);
+    await app.close();
+  });
 });
+
+/** The memory that buffers take once nobody holds them any more. */
+function bytesOfBuffers(): number {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc()');
+  return process.memoryUsage().external;
+}

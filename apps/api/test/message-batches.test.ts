@@ -34,6 +34,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+const reader = { hold: () => Promise.resolve(() => undefined), keep: () => Promise.resolve() };
 const namesOfFiles = async () => (await files.list(owner.tenant, { limit: 100, order: 'asc' })).data;
 
 describe('a batch of messages', () => {
@@ -53,7 +54,10 @@ describe('a batch of messages', () => {
       at: { completed: now() },
       files: { output: newFileId() },
     }));
-    await expect(batches.results(owner.tenant, id)).rejects.toMatchObject({ code: 'not_found', param: 'id' });
+    await expect(batches.results(owner.tenant, id, reader)).rejects.toMatchObject({
+      code: 'not_found',
+      param: 'id',
+    });
   });
 
   it('has results without those that were canceled when its input is gone', async () => {
@@ -71,10 +75,38 @@ describe('a batch of messages', () => {
       files: { output: kept.id },
     }));
     const succeeded = '{"custom_id":"a","result":{"type":"succeeded","message":{"id":"msg_1"}}}\n';
-    const results = async () => text(await batches.results(owner.tenant, id));
+    const results = async () => text(await batches.results(owner.tenant, id, reader));
     expect(await results()).toBe(`${succeeded}{"custom_id":"b","result":{"type":"canceled"}}\n`);
     await files.remove(owner.tenant, ended?.inputFileId ?? '');
     expect(await results()).toBe(succeeded);
+  });
+
+  it('has results that are counted while they are read, with each long line', async () => {
+    const { id } = await batches.create(owner, lines());
+    const response = { status_code: 200, body: { id: 'x'.repeat(100_000) } };
+    const written = ['a', 'b'].map(
+      (custom_id) => `${JSON.stringify({ id: 'batch_req_1', custom_id, response, error: null })}\n`,
+    );
+    const draft = await files.receive(owner.tenant, Readable.from(written));
+    const kept = await files.keep(owner.tenant, { name: 'out.jsonl', purpose: 'batch' }, draft);
+    await store.change({ tenant: owner.tenant, id: id.slice('msg'.length) }, (batch) => ({
+      ...batch,
+      status: 'completed',
+      counts: { total: 2, completed: 2, failed: 0 },
+      at: { completed: now() },
+      files: { output: kept.id },
+    }));
+    let [held, most] = [0, 0];
+    const hold = async (bytes: number) => {
+      held += bytes;
+      most = Math.max(most, held);
+      return () => void (held -= bytes);
+    };
+    const keep = vi.fn(() => Promise.resolve());
+    const results = await text(await batches.results(owner.tenant, id, { hold, keep }));
+    expect(results.trim().split('\n')).toHaveLength(2);
+    expect(keep.mock.calls).toEqual([[files.readerBytes + 2 * 128]]);
+    expect([held, most]).toEqual([0, (written[0]?.length ?? 0) - 1]);
   });
 
   it('leaves no file behind when it is refused, or cannot be stored', async () => {

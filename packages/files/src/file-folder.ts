@@ -29,6 +29,8 @@ const readAtOnce = 16;
  * beside it. A file is there once its description is, which comes last and goes first; whatever a process that dies leaves is swept away.
  */
 export class FileFolder implements FileStore {
+  /** Chunks of 64 KiB: one that is read ahead, and those that wait on the way. */
+  readonly readerBytes = 256 * 1024;
   readonly #path: string;
   readonly #drafts: Drafts;
 

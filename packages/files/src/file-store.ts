@@ -8,6 +8,8 @@ import type { Work } from './work.ts';
  * bucket is left, by the reason of its signal, once that is aborted.
  */
 export interface FileStore {
+  /** Most bytes of memory that a reader of a file keeps as long as it takes nothing. */
+  readonly readerBytes: number;
   /** Writes content to a draft on this machine. Rejects, and leaves no draft, when the content does. */
   write(content: Readable, through: Through): Promise<Draft>;
   /** Makes a file of a draft, which stays where it is. Done twice it is one file. */

@@ -136,9 +136,23 @@ export class Files {
     return presentFile(await this.#find(tenant, id));
   }
 
-  /** @throws {ServiceError} as `get` does. */
-  async read(tenant: string, id: string): Promise<{ file: FileObject; content: Readable }> {
+  /** Most bytes of memory that a reader of a file keeps as long as it takes nothing. */
+  get readerBytes(): number {
+    return this.#store.readerBytes;
+  }
+
+  /**
+   * `keep` waits for room for the bytes of memory that the reader will keep, before anything is read.
+   *
+   * @throws {ServiceError} as `get` does.
+   */
+  async read(
+    tenant: string,
+    id: string,
+    keep?: (bytes: number) => Promise<void>,
+  ): Promise<{ file: FileObject; content: Readable }> {
     const file = await this.#find(tenant, id);
+    await keep?.(Math.min(file.bytes, this.#store.readerBytes));
     return { file: presentFile(file), content: this.#store.read(tenant, file) };
   }
 

@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
 import { createLogger } from '@sluice/runtime';
 import { eventually, latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -38,6 +39,28 @@ async function entriesOf(name: string): Promise<string[]> {
   await work.leave();
   return entries;
 }
+
+describe('a file in a bucket', () => {
+  it('is read no further ahead than the memory of its reader says', async () => {
+    const path = join(machine, 'draft');
+    await writeFile(path, Buffer.alloc(8 * 1024 * 1024));
+    const file = { id: `file-${'a'.repeat(32)}`, name: 'a', purpose: 'user_data', createdAt: 1 } as const;
+    const stored = { ...file, bytes: 8 * 1024 * 1024, expiresAt: undefined };
+    await store.keep('t', stored, { path, bytes: stored.bytes });
+    let asked = 0;
+    bucket.mayAnswer = async () => void (asked += 1);
+    const content = store.read('t', stored);
+    // A connection that takes nothing, and what stands before it, as those of a download do.
+    const between = new PassThrough();
+    const taking = latch();
+    const connection = new Writable({ write: () => taking.open() });
+    content.pipe(between).pipe(connection);
+    await taking.wait();
+    await eventually(() => asked === 3 && content.readableLength > 0);
+    expect(store.readerBytes).toBe(asked * 1024 * 1024);
+    content.destroy();
+  });
+});
 
 describe('work in a bucket', () => {
   it('goes when it was left for days by the clock of the bucket, unless it is open', async () => {

@@ -13,12 +13,17 @@ import {
 import { ServiceError } from '@sluice/contract';
 import type { Files } from '@sluice/files';
 import { type MessageBatch, type MessagePage, messagePageOf, type MessagePageQuery } from '@sluice/protocols';
+import type { DownloadReader } from '../plugins/downloads.ts';
+import { isSliced } from '../reader-pace.ts';
 
 export interface MessageBatchesOptions {
   store: BatchStore;
   files: Files;
   now: () => number;
 }
+
+/** Memory of the id of a line, which is kept while results are read, in bytes. */
+const bytesOfId = 128;
 
 type Known = KnownBatch<'/v1/messages'>;
 
@@ -86,8 +91,8 @@ export class MessageBatches {
     }
   }
 
-  /** The results of a batch that has ended, one line of JSON for each request, in any order. */
-  async results(tenant: string, id: string): Promise<Readable> {
+  /** The results of a batch that has ended, one line of JSON for each request, in any order. `reader` counts what they take of memory. */
+  async results(tenant: string, id: string, reader: DownloadReader): Promise<Readable> {
     const { batch } = await this.#known(tenant, id);
     if (!endOf(batch))
       throw new ServiceError('invalid_value', 'The batch has not ended, so it has no results yet.', {
@@ -102,12 +107,14 @@ export class MessageBatches {
         throw new ServiceError('not_found', message, { param: 'id' });
       });
     }
-    return Readable.from(this.#resultLines(tenant, batch));
+    await reader.keep(this.#files.readerBytes + batch.counts.total * bytesOfId);
+    return Readable.from(this.#resultLines(tenant, batch, reader), { objectMode: false, highWaterMark: 1 });
   }
 
   async *#resultLines(
     tenant: string,
     { inputFileId, files, counts }: Known['batch'],
+    reader: DownloadReader,
   ): AsyncGenerator<string> {
     const seen = new Set<string>();
     for (const [file, kind] of [
@@ -115,7 +122,7 @@ export class MessageBatches {
       [files?.errors, 'errored'],
     ] as const) {
       if (file === undefined) continue;
-      for await (const text of this.#textsOf(tenant, file)) {
+      for await (const text of this.#textsOf(tenant, file, reader)) {
         const { customId, body } = readResult(text);
         seen.add(customId);
         if (body === undefined) yield lineOf(customId, '{"type":"expired"}');
@@ -126,7 +133,7 @@ export class MessageBatches {
     if (seen.size >= counts.total) return;
     // It was cancelled before the others had a result. Its input alone says which they are, and may be gone.
     try {
-      for await (const text of this.#textsOf(tenant, inputFileId)) {
+      for await (const text of this.#textsOf(tenant, inputFileId, reader)) {
         const { custom_id: customId } = JSON.parse(text) as { custom_id: string }; // `linesOfMessages` made it
         if (!seen.has(customId)) yield lineOf(customId, '{"type":"canceled"}');
       }
@@ -135,9 +142,18 @@ export class MessageBatches {
     }
   }
 
-  async *#textsOf(tenant: string, file: string): AsyncGenerator<string> {
+  async *#textsOf(tenant: string, file: string, { hold }: DownloadReader): AsyncGenerator<string> {
     const { content } = await this.#files.read(tenant, file);
-    for await (const { text } of linesOf(content, Infinity)) if (text) yield text.toString('utf8');
+    for await (const { text } of linesOf(content, Infinity)) {
+      if (!text) continue;
+      // An answer that has begun could only break off.
+      const free = isSliced(text) ? await hold(text.length, Infinity) : undefined;
+      try {
+        yield text.toString('utf8');
+      } finally {
+        free?.();
+      }
+    }
   }
 
   async #known(tenant: string, id: string): Promise<Known> {

@@ -4,12 +4,19 @@ import type { Socket } from 'node:net';
 import { newRequestId, ServiceError } from '@sluice/contract';
 import { errorEnvelope } from './error-handler.ts';
 
+/** How long a client has to take its answer and to close its connection, in milliseconds. */
+const defaultLingerMs = 5_000;
+
 /**
  * Answers what never became a request: framing that HTTP does not allow, headers that are too large, a client
  * that is too slow. Same envelope as everywhere, then the connection is closed, because nobody can tell where
- * the next request would begin.
+ * the next request would begin. Node.js looks at it no more, so a client that leaves its side open is cut after `lingerMs`.
  */
-export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+export function answerBrokenRequest(
+  error: Error & { code?: string },
+  socket: Socket,
+  lingerMs = defaultLingerMs,
+): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -30,6 +37,8 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
       body,
     ].join('\r\n'),
   );
+  const timer = setTimeout(() => socket.destroy(), lingerMs).unref();
+  socket.once('close', () => clearTimeout(timer));
 }
 
 function refusalOf(code: string | undefined): ServiceError {

@@ -12,12 +12,20 @@ import {
 } from '@sluice/contract';
 import type { Files } from '@sluice/files';
 import type { z } from 'zod';
+import type { BodyBudget } from '../bodies/body-budget.ts';
 import { readForm } from '../bodies/read-form.ts';
+import type { OpenRequests } from '../open-requests.ts';
+import { serveDownload } from '../plugins/downloads.ts';
 import { anyErrors, defineRoute, json, pageErrors } from '../route.ts';
 
 export interface FilesContext {
   /** Undefined where files are switched off. */
   files: Files | undefined;
+}
+
+interface FileContentContext extends FilesContext {
+  open: OpenRequests;
+  bodyBudget: BodyBudget;
 }
 
 /** Most bytes of a file of a batch. */
@@ -122,17 +130,20 @@ export const getFileContent = defineRoute({
   params,
   answers: [{ status: 200, description: 'The bytes of the file.' }],
   errors: [...readErrors, 'not_found'],
-  async handle({ params: { id }, request, reply }, context: FilesContext) {
-    const { file, content } = await filesOf(context).read(request.key.name, id);
-    // A browser must not take what somebody has uploaded for a page of this service.
-    return reply
-      .headers({
+  handle({ params: { id }, request, reply }, context: FileContentContext) {
+    const files = filesOf(context);
+    const { open, bodyBudget } = context;
+    return serveDownload({ request, reply, open, bodyBudget }, async ({ keep }) => {
+      const { file, content } = await files.read(request.key.name, id, keep);
+      // A browser must not take what somebody has uploaded for a page of this service.
+      const headers = {
         'content-type': 'application/octet-stream',
         'content-length': String(file.bytes),
         'content-disposition': `attachment; filename*=UTF-8''${encodeURIComponent(file.filename)}`,
         'x-content-type-options': 'nosniff',
-      })
-      .send(content);
+      };
+      return { headers, content };
+    });
   },
 });
 

@@ -7,8 +7,11 @@ import {
   messagePageSchema,
 } from '@sluice/protocols';
 import type { MessageBatches } from '../batches/message-batches.ts';
+import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { JsonReader } from '../bodies/json-reader.ts';
 import { storedNameOf } from '../key-names.ts';
+import type { OpenRequests } from '../open-requests.ts';
+import { serveDownload } from '../plugins/downloads.ts';
 import { anyErrors, bodyErrors, defineRoute, json, pageErrors } from '../route.ts';
 import { messagesProtocol } from './messages-protocol.ts';
 import { withBody } from './request-body.ts';
@@ -19,11 +22,16 @@ export interface MessageBatchesContext {
   json: JsonReader;
 }
 
+interface ResultsContext extends Pick<MessageBatchesContext, 'messageBatches'> {
+  open: OpenRequests;
+  bodyBudget: BodyBudget;
+}
+
 const readErrors = [...anyErrors, 'files_off', 'files_unavailable'] as const satisfies ErrorCode[];
 const params = responseParamsSchema;
 const protocol = messagesProtocol;
 
-function batchesOf({ messageBatches }: MessageBatchesContext): MessageBatches {
+function batchesOf({ messageBatches }: Pick<MessageBatchesContext, 'messageBatches'>): MessageBatches {
   if (!messageBatches) throw new ServiceError('files_off');
   return messageBatches;
 }
@@ -99,11 +107,13 @@ export const getMessageBatchResults = defineRoute({
   answers: [{ status: 200, description: 'Lines of `{"custom_id", "result"}`, in any order.' }],
   errors: [...readErrors, 'not_found', 'invalid_value'],
   protocol,
-  async handle({ params: { id: batch }, request, reply }, context: MessageBatchesContext) {
-    const results = await batchesOf(context).results(request.key.name, batch);
-    return reply
-      .headers({ 'content-type': 'application/x-jsonl', 'x-content-type-options': 'nosniff' })
-      .send(results);
+  handle({ params: { id: batch }, request, reply }, context: ResultsContext) {
+    const batches = batchesOf(context);
+    const { open, bodyBudget } = context;
+    return serveDownload({ request, reply, open, bodyBudget }, async (reader) => ({
+      headers: { 'content-type': 'application/x-jsonl', 'x-content-type-options': 'nosniff' },
+      content: await batches.results(request.key.name, batch, reader),
+    }));
   },
 });
 

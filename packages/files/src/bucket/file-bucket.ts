@@ -7,7 +7,7 @@ import type { Work } from '../work.ts';
 import { BucketClient, type BucketOptions } from './bucket-client.ts';
 import { type BucketKeys, bucketKeys } from './bucket-keys.ts';
 import { openBucketWork } from './bucket-work.ts';
-import { readObject } from './read-object.ts';
+import { readerBytes, readObject } from './read-object.ts';
 
 export interface FileBucketOptions extends BucketOptions {
   /** Starts every key of the bucket, for one that others use, too. */
@@ -19,6 +19,7 @@ export interface FileBucketOptions extends BucketOptions {
 
 /** Files in a bucket, as one object each. This machine keeps what is half made, and nothing that another one needs. */
 export class FileBucket implements FileStore {
+  readonly readerBytes = readerBytes;
   readonly #client: BucketClient;
   readonly #keys: BucketKeys;
   readonly #drafts: Drafts;

@@ -112,8 +112,17 @@ describe('a chat completion as the request of a response', () => {
   });
 
   it('may say without effect what is the rule', () => {
-    const { request } = chat({ n: 1, logit_bias: {}, modalities: ['text'], functions: null, tools: null });
+    const { request } = chat({
+      n: 1,
+      logit_bias: {},
+      modalities: ['text'],
+      functions: null,
+      tools: null,
+      stop: [],
+    });
     expect(request).not.toHaveProperty('tools');
+    // Some upstreams have none, and would refuse it.
+    expect(request).not.toHaveProperty('stop');
   });
 
   it.each<[object, string | undefined]>([

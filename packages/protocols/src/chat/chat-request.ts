@@ -103,7 +103,7 @@ function besidesOf({ stop, seed, max_tokens, max_completion_tokens }: ChatReques
   const most = max_completion_tokens ?? max_tokens;
   return {
     ...(most !== undefined && { max_output_tokens: most }),
-    ...(stop !== undefined && { stop: [stop].flat() }),
+    ...(stop !== undefined && stop.length > 0 && { stop: [stop].flat() }),
     ...(seed !== undefined && { seed }),
   };
 }
