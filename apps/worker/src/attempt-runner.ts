@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
 import type { Provider } from '@sluice/providers';
 import type { Outcome } from '@sluice/queue';
-import type { AttemptStores, ClaimedRecord, ClaimEnd, PostponedClaim } from '@sluice/response-store';
+import type { AttemptStores, ClaimedRecord, ClaimEnd } from '@sluice/response-store';
 import { type Logger, type RedisClock, throttledWarning, untilRedisTakes } from '@sluice/runtime';
 import { ContentSealer, SealingKeys } from '@sluice/response-store/sealed-content';
 import {
