@@ -121,9 +121,13 @@ export class LineRun {
       if (error instanceof LineLeft) return;
       throw error;
     }
-    // It was cancelled with the batch: what comes of it is said by how the batch ends.
-    if (answer.isCancelled && ending.aborted) return;
-    await results.add(answer.status < 300 ? 'output' : 'errors', answered(customId, answer));
+    try {
+      // It was cancelled with the batch: what comes of it is said by how the batch ends.
+      if (answer.isCancelled && ending.aborted) return;
+      await results.add(answer.status < 300 ? 'output' : 'errors', answered(customId, answer));
+    } finally {
+      answer.free?.();
+    }
     if (!answer.forget) return;
     await results.sync();
     // A process that has taken over by now has not read this result, and asks for the response.

@@ -23,11 +23,13 @@ export interface LineAnswer {
   /** As an HTTP answer would have it. */
   status: number;
   requestId: string;
-  /** JSON. */
-  body: string;
+  /** JSON, or pieces of it, each of which is made when it is wanted: a long one would hold up everybody. */
+  body: string | Iterable<Uint8Array>;
   tokens: BatchTokens | undefined;
   /** Whether somebody has cancelled it. */
   isCancelled: boolean;
+  /** Frees what is held for the body. Called once that is written, or nobody wants it. */
+  free?: () => void;
   /** Takes the response away, once the answer is kept; undefined when it is to stay. */
   forget: (() => Promise<void>) | undefined;
 }

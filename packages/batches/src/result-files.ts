@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { randomSuffix } from '@sluice/contract';
 import type { Work } from '@sluice/files';
 import { randomBytes } from '@sluice/runtime';
+import { appendLine } from './append-line.ts';
 import { linesOf } from './batch-lines.ts';
 import type { LineAnswer } from './line-server.ts';
 import { type BatchTokens, noTokens } from './stored-batch.ts';
@@ -12,8 +13,8 @@ import { type BatchTokens, noTokens } from './stored-batch.ts';
 /** A line of a result file, which answers a line of the input. */
 export interface LineResult {
   customId: string;
-  /** JSON, without spaces. */
-  text: string;
+  /** JSON, without spaces, or pieces of it. */
+  text: string | Iterable<Uint8Array>;
   tokens: BatchTokens;
   /** Whether its batch expired before it ended. */
   isExpired?: boolean;
@@ -30,8 +31,15 @@ export function answered(
   }: Pick<LineAnswer, 'status' | 'requestId' | 'body' | 'tokens'>,
 ): LineResult {
   const head = `"status_code":${status},"request_id":${JSON.stringify(requestId)}`;
-  const response = `{${head}${bodyMember}${body}}`;
-  return { customId, text: printed(customId, response, 'null'), tokens };
+  const before = `${startOf(customId)}{${head}${bodyMember}`;
+  const text = typeof body === 'string' ? `${before}${body}${behindBody}` : around(before, body);
+  return { customId, text, tokens };
+}
+
+function* around(before: string, body: Iterable<Uint8Array>): Generator<Uint8Array> {
+  yield Buffer.from(before);
+  yield* body;
+  yield Buffer.from(behindBody);
 }
 
 const expiredCode = 'batch_expired';
@@ -41,7 +49,7 @@ export function expired(customId: string): LineResult {
   const error = { code: expiredCode, message: 'The line had not ended when the batch expired.' };
   return {
     customId,
-    text: printed(customId, 'null', JSON.stringify(error)),
+    text: `${startOf(customId)}null,"error":${JSON.stringify(error)}}`,
     tokens: noTokens,
     isExpired: true,
   };
@@ -61,15 +69,17 @@ export function readResult(text: string): ReadResult {
   const from = text.indexOf(bodyMember);
   return {
     customId: String(JSON.parse(customId)),
-    body: from < 0 ? undefined : text.slice(from + bodyMember.length, text.lastIndexOf('},"error":null}')),
+    body: from < 0 ? undefined : text.slice(from + bodyMember.length, text.lastIndexOf(behindBody)),
   };
 }
 
 const bodyMember = ',"body":';
+const behindBody = '},"error":null}';
 
-function printed(customId: string, response: string, error: string): string {
+/** The start of a line, up to its response. */
+function startOf(customId: string): string {
   const id = `batch_req_${randomSuffix(randomBytes)}`;
-  return `{"id":"${id}","custom_id":${JSON.stringify(customId)},"response":${response},"error":${error}}`;
+  return `{"id":"${id}","custom_id":${JSON.stringify(customId)},"response":`;
 }
 
 /** The lines that have ended, counted. */
@@ -169,9 +179,7 @@ export class ResultFiles {
     this.#writing = this.#writing.then(async () => {
       if (this.done.has(result.customId)) return;
       const file = this.#files[kind];
-      const line = Buffer.from(`${result.text}\n`);
-      await file.handle.appendFile(line);
-      file.bytes += line.length;
+      file.bytes += await appendLine(file.handle, result.text);
       this.done.add(result.customId);
       this.#count(kind, result);
     });

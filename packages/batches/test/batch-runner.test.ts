@@ -33,11 +33,14 @@ let files: Files;
 let store: BatchStore;
 /** Lines that wait for the end of their batch. */
 let waiting: number;
+/** Lines whose bodies nobody needs any more. */
+let freed: string[];
 let batches: Batches;
 const stops: (() => Promise<void>)[] = [];
 
 beforeEach(async () => {
   waiting = 0;
+  freed = [];
   redis = await testRedis();
   folder = await mkdtemp(join(tmpdir(), 'sluice-batches-'));
   now = 1_700_000_000_000;
@@ -80,6 +83,7 @@ const server: LineServer = {
       body: JSON.stringify(isRight ? { output: input } : { error: { code: 'invalid_value' } }),
       tokens: { input: 1, cached: 0, output: 2, reasoning: 0 },
       isCancelled: false,
+      free: () => void freed.push(input),
       forget: undefined,
     };
   },
@@ -170,6 +174,7 @@ describe('a batch', () => {
       { custom_id: 'line-2', response: { status_code: 400 } },
       { custom_id: 'line-3', response: null, error: { code: 'batch_expired' } },
     ]);
+    expect(freed.toSorted()).toEqual(['one', 'two', 'wrong']);
     await eventually(() => told.length > 0);
     expect(told).toEqual([{ id, status: 'expired', at: now }]);
   });

@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { folderWork, type Work } from '@sluice/files';
 import { latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { answered, expired, readResult, ResultFiles } from '../src/result-files.ts';
+import { answered, expired, type LineResult, readResult, ResultFiles } from '../src/result-files.ts';
 
 let folder: string;
 
@@ -28,6 +28,8 @@ const anAnswer = (customId: string) =>
     body: JSON.stringify({ id: customId, usage }),
     tokens,
   });
+const textOf = ({ text }: LineResult) =>
+  typeof text === 'string' ? text : Buffer.concat([...text]).toString('utf8');
 
 describe('the results of a batch', () => {
   it('are lines of two files', async () => {
@@ -50,6 +52,35 @@ describe('the results of a batch', () => {
     });
   });
 
+  it('have long bodies that are made and written a piece at a time, beside everything else', async () => {
+    const results = await ResultFiles.open(await folderWork(folder));
+    const sizes = [1, 10, 200_000, 5, 65_536, 65_535, 30_000, 30_000, 30_000, 1];
+    let others = 0;
+    let othersBetween: number | undefined;
+    function* body(): Generator<Buffer> {
+      yield Buffer.from('["');
+      void setImmediate().then(() => (others += 1));
+      for (const size of sizes) yield Buffer.alloc(size, 'x');
+      othersBetween = others;
+      yield Buffer.from('"]');
+    }
+    await results.add(
+      'output',
+      answered('a', { status: 200, requestId: 'req_1', body: body(), tokens: undefined }),
+    );
+    await results.add('output', anAnswer('b'));
+    expect(othersBetween).toBe(1);
+    const { output } = await results.close();
+    const text = await readFile(output.path, 'utf8');
+    expect(output.bytes).toBe(text.length);
+    const long = 'x'.repeat(sizes.reduce((sum, size) => sum + size));
+    expect(text.split('\n').map((line) => line && readResult(line))).toEqual([
+      { customId: 'a', body: `["${long}"]` },
+      { customId: 'b', body: expect.any(String) },
+      '',
+    ]);
+  });
+
   it('are all that a process needs to go on, but for a line that was written in part', async () => {
     const first = await ResultFiles.open(await folderWork(folder));
     await first.add('output', anAnswer('a'));
@@ -58,7 +89,7 @@ describe('the results of a batch', () => {
     await first.sync();
     const names = await readdir(folder);
     const output = names.find((name) => name.startsWith('output')) ?? '';
-    await appendFile(join(folder, output), anAnswer('d').text.slice(0, -1));
+    await appendFile(join(folder, output), textOf(anAnswer('d')).slice(0, -1));
     const second = await ResultFiles.open(await folderWork(folder));
     expect([...second.done].toSorted()).toEqual(['a', 'b', 'c']);
     expect(second.counts).toEqual({
@@ -85,7 +116,7 @@ describe('the results of a batch', () => {
     for (const id of ['a', 'b', 'c']) await first.add('output', anAnswer(id));
     await first.close();
     // It had copied one line, and a part of the next.
-    const copied = `${anAnswer('a').text}\n${anAnswer('b').text.slice(0, 20)}`;
+    const copied = `${textOf(anAnswer('a'))}\n${textOf(anAnswer('b')).slice(0, 20)}`;
     await writeFile(join(folder, 'output.2.jsonl'), copied);
     await writeFile(join(folder, 'errors.2.jsonl'), '');
     const next = await ResultFiles.open(await folderWork(folder));
@@ -183,8 +214,8 @@ describe('a line of a result file', () => {
     (customId) => {
       const body = '{"error":null,"body":{"big":12345678901234567890}}';
       const line = answered(customId, { status: 200, requestId: 'req_1', body, tokens: undefined });
-      expect(readResult(line.text)).toEqual({ customId, body });
-      expect(readResult(expired(customId).text)).toEqual({ customId, body: undefined });
+      expect(readResult(textOf(line))).toEqual({ customId, body });
+      expect(readResult(textOf(expired(customId)))).toEqual({ customId, body: undefined });
     },
   );
 });

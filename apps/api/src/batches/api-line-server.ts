@@ -187,11 +187,13 @@ export class ApiLineServer implements LineServer {
       return {
         ...(await answerOfLine(answer, { endpoint: request.endpoint, requestId, ...prepared })),
         requestId,
+        free: answer.free,
         // It stands in the file. It stays where its line asks for that.
         forget: request.isKept ? undefined : () => responses.forget(caller.key.name, id),
       };
-    } finally {
+    } catch (error) {
       answer.free();
+      throw error;
     }
   }
 

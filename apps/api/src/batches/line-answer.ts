@@ -30,7 +30,7 @@ const forms: Record<LineEndpoint, BodyForm> = {
 
 export const formOf = (endpoint: LineEndpoint): BodyForm => forms[endpoint];
 
-type EndedLine = Omit<LineAnswer, 'requestId' | 'forget'>;
+type EndedLine = Omit<LineAnswer, 'requestId' | 'forget' | 'free'>;
 
 /** The line that is answered, and how its body asked for that. */
 export interface AnsweredLine extends Pick<PreparedBody, 'embedding' | 'message'> {
@@ -68,7 +68,7 @@ export function wrongLine(
 /** Those of the problems of lines that are codes of errors, too. */
 const problemCodes = ['unsupported_value', 'request_too_large'] as const satisfies ErrorCode[];
 
-/** The answer to a line whose response has ended, as its endpoint would have given it. */
+/** The answer to a line whose response has ended, as its endpoint would have given it. A long body is made of the answer as it is read. */
 export async function answerOfLine({ response, texts }: Answer, line: AnsweredLine): Promise<EndedLine> {
   const ended = { tokens: tokensOf(response), isCancelled: response.status === 'cancelled' };
   const { error } = response;
@@ -103,8 +103,8 @@ async function bodyOf(
   response: Response,
   texts: LongTexts | undefined,
   { endpoint, embedding = usualEmbedding, message = usualMessage }: AnsweredLine,
-): Promise<string> {
-  const whole = (json: string) => (texts ? Buffer.concat(texts.piecesOf(json)).toString('utf8') : json);
+): Promise<EndedLine['body']> {
+  const whole = (json: string) => (texts ? texts.bodyOf(json).pieces : json);
   switch (endpoint) {
     case '/v1/responses':
       return whole(responseBody({ mount: '/v1', object: 'response' }, response));
@@ -112,10 +112,8 @@ async function bodyOf(
       return whole(JSON.stringify(chatCompletionOf(response)));
     case '/v1/messages':
       return whole(messageJson(response, message, texts && (await longObjects(response, texts))));
-    case '/v1/embeddings': {
-      const pieces = embeddingListJson(response, embedding, texts && ((text) => texts.piecesOf(text)));
-      return Buffer.concat([...pieces]).toString('utf8');
-    }
+    case '/v1/embeddings':
+      return embeddingListJson(response, embedding, texts && ((text) => texts.piecesOf(text)));
   }
 }
 
