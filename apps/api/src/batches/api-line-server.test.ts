@@ -87,3 +87,30 @@ it('A line of a batch that is cancelled already is cancelled where a process bef
   }
   expect({ asked, cancelled }).toEqual({ asked: ['batch_1:1'], cancelled: ['resp_1'] });
 });
+
+it('A line of a batch holds its answer until its result is written', async () => {
+  const owner = { tenant: 'team-a', key: 'a1b2c3d4e5f60718' };
+  let freed = 0;
+  const response = { id: 'resp_1', status: 'failed', error: { code: 'server_error', message: 'Failed.' } };
+  const answer = { response, free: () => void (freed += 1) };
+  const stubs: unknown = {
+    json: { prepare: () => ({ request: { model: 'm' }, input: Buffer.from('{}') }) },
+    live: { keys: { findByHash: () => ({ name: owner.tenant }), isComplete: true } },
+    slack: { enter: () => Promise.resolve(() => undefined) },
+    responses: {
+      directory: { find: () => ({ queue: 'm' }) },
+      create: { whole: () => Promise.resolve({ kind: 'ended', answer }) },
+    },
+    bodyBudget: new BodyBudget(() => 1_000_000),
+    logger: createLogger({ name: 'test', level: 'silent' }),
+  };
+  const never = new AbortController().signal;
+  const { status, free } = await new ApiLineServer(stubs as ApiLineServerOptions).run(
+    owner,
+    { endpoint: '/v1/responses', body: new Uint8Array(), isKept: true, idempotencyKey: 'batch_1:1' },
+    { leaving: never, ending: never },
+  );
+  expect([status, freed]).toEqual([500, 0]);
+  free?.();
+  expect(freed).toBe(1);
+});
