@@ -11,6 +11,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BodyBudget } from '../src/bodies/body-budget.ts';
 import { OpenRequests } from '../src/open-requests.ts';
 import { registerErrorHandler } from '../src/plugins/error-handler.ts';
+import type { DownloadReader } from '../src/plugins/downloads.ts';
 import { registerUnreadAnswers } from '../src/plugins/unread-answers.ts';
 import { registerRoute } from '../src/route.ts';
 import { getFileContent } from '../src/routes/files.ts';
@@ -40,7 +41,33 @@ beforeEach(async () => {
   open = new OpenRequests(4);
   budget = new BodyBudget(() => 4 * store.readerBytes);
   readers = [];
-  app = fastify();
+  app = await serve(files);
+});
+afterEach(async () => {
+  for (const reader of readers) reader.destroy();
+  await app.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** What the results of a batch of messages are, by its id: they are there at once, or begin and then need more room. */
+const results: Record<string, (reader: DownloadReader) => Promise<Readable>> = {
+  async msg1({ keep }) {
+    await keep(store.readerBytes);
+    return Readable.from([Buffer.alloc(bytes)]);
+  },
+  async msg2({ keep }) {
+    await keep(store.readerBytes);
+    async function* parts() {
+      yield Buffer.from('first ');
+      await keep(2 * store.readerBytes, Number.POSITIVE_INFINITY);
+      yield Buffer.from('second');
+    }
+    return Readable.from(parts(), { objectMode: false, highWaterMark: 1 });
+  },
+};
+
+async function serve(files: Files, stalledMs?: number): Promise<FastifyInstance> {
+  const app = fastify();
   registerErrorHandler(app, logger);
   app.decorateRequest('underWay');
   app.decorateRequest('key');
@@ -48,26 +75,19 @@ beforeEach(async () => {
     Object.assign(request, { key: { name: 'a' } });
     done();
   });
-  registerUnreadAnswers(app, { bodyBudget: budget });
+  registerUnreadAnswers(app, { bodyBudget: budget, stalledMs });
   registerRoute(app, getFileContent, { files, open, bodyBudget: budget });
-  const messageBatches: Pick<NonNullable<MessageBatchesContext['messageBatches']>, 'results'> = {
-    async results(_tenant, _id, { keep }) {
-      await keep(store.readerBytes);
-      return Readable.from([Buffer.alloc(bytes)]);
-    },
-  };
+  const messageBatches = {
+    results: (_tenant: string, id: string, reader: DownloadReader) => results[id]?.(reader),
+  } as unknown as MessageBatchesContext['messageBatches']; // nothing else of it is asked for
   registerRoute(app, getMessageBatchResults, {
-    messageBatches: messageBatches as MessageBatchesContext['messageBatches'], // nothing else of it is asked for
+    messageBatches,
     open,
     bodyBudget: budget,
   });
   url = await app.listen({ host: '127.0.0.1', port: 0 });
-});
-afterEach(async () => {
-  for (const reader of readers) reader.destroy();
-  await app.close();
-  await rm(folder, { recursive: true, force: true });
-});
+  return app;
+}
 
 /** Asks, and reads nothing. */
 function ask(path: string): void {
@@ -111,5 +131,27 @@ describe.each([
     await eventually(() => budget.held > 0);
     await open.drain(0);
     expect(open.size).toBe(0);
+  });
+});
+
+describe('a download that needs more room when it has begun', () => {
+  it('waits for it while it holds nothing, and is not cut for that', async () => {
+    await app.close();
+    app = await serve(
+      new Files({ store, limits: { bytes, tenantBytes: bytes, tenantFiles: 1 }, logger, now: Date.now }),
+      200,
+    );
+    const other = budget.open('a');
+    other.grow(store.readerBytes);
+    const answer = await fetch(`${url}/messages/batches/msg2/results`);
+    // All that its tenant may have is wanted, so what it has is no part of what it waits for.
+    await eventually(() => budget.held === store.readerBytes && open.size === 1);
+    // A reader that takes nothing is cut meanwhile.
+    ask('/messages/batches/msg1/results');
+    await eventually(() => open.size === 2);
+    await eventually(() => open.size === 1);
+    other.release();
+    expect(await answer.text()).toBe('first second');
+    await eventually(() => budget.held + open.size === 0);
   });
 });

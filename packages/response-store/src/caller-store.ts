@@ -15,7 +15,7 @@ import {
   locateItems,
   readItemPart,
 } from './reading/item-parts.ts';
-import { type HoldMemory, type OpenEnd, OpenEnds } from './reading/open-ends.ts';
+import { type EndReading, type HoldMemory, type OpenEnd, OpenEnds } from './reading/open-ends.ts';
 import { readPreviousId, readShortRecord } from './reading/read-record.ts';
 import { wasAskedToEnd } from './reading/was-asked-to-end.ts';
 import type { RedisCommands, RedisSubscriber } from './record/connection.ts';
@@ -163,7 +163,7 @@ export class CallerStore extends ResponseStore {
   }
 
   /** The long end of a response, once there is room for it; undefined when it is gone. See `OpenEnds`. */
-  openEnd(responseId: string, reading: { bytes: number; hold: HoldMemory }): Promise<OpenEnd | undefined> {
+  openEnd(responseId: string, reading: EndReading): Promise<OpenEnd | undefined> {
     return this.#ends.open(responseId, reading);
   }
 

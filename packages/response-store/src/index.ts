@@ -27,7 +27,7 @@ export { largeFrom } from './large-values.ts';
 export { ProcessLease, type Lease, type ProcessLeaseOptions } from './record/process-lease.ts';
 export type { EndWait, GiveUpReason, WaitOutcome } from './delivery/end-wait.ts';
 export { lastNumberOf } from './delivery/log-readers.ts';
-export type { HoldMemory, KnownEnd, OpenEnd } from './reading/open-ends.ts';
+export type { EndReading, HoldMemory, KnownEnd, OpenEnd } from './reading/open-ends.ts';
 export type { FoundEnd } from './reading/read-record.ts';
 export { LongTexts } from './record/long-texts.ts';
 export type { Batch, Subscription } from './delivery/subscription.ts';

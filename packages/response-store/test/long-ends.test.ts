@@ -118,6 +118,33 @@ describe('a long end of a response', () => {
     expect(bytesBesideLong()).toBeLessThan(16 * 1024);
   });
 
+  it('is kept by nobody who waits for room for what it reads beside', async () => {
+    const { api, longReads } = await startedApi();
+    const id = await store.ended({}, output);
+    const bytes = (await api.read(id))?.longEndBytes ?? 0;
+    const { held, hold } = memory();
+    const first = await api.openEnd(id, { bytes, hold });
+    const asked = Promise.withResolvers<void>();
+    const room = Promise.withResolvers<() => void>();
+    const holdBeside = () => {
+      asked.resolve();
+      return room.promise;
+    };
+    const reading = api.openEnd(id, { bytes, hold, holdBeside });
+    await asked.promise;
+    first?.close();
+    expect([held.now, api.openEnds]).toEqual([0, 0]);
+    const freeBeside = vi.fn<() => void>();
+    room.resolve(freeBeside);
+    // The end is gone from memory by then: it opens it for itself, with all that it needs.
+    const second = await reading;
+    expect([held.now, freeBeside.mock.calls.length, longReads()]).toEqual([bytes, 1, 2]);
+    const third = await api.openEnd(id, { bytes, hold, holdBeside });
+    second?.close();
+    third?.close();
+    expect([held.now, freeBeside.mock.calls.length, api.openEnds]).toEqual([0, 2, 0]);
+  });
+
   it('is read when there is room for it, and not before', async () => {
     const { api, longReads } = await startedApi();
     const id = await store.ended({}, output);

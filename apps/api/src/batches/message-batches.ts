@@ -107,14 +107,22 @@ export class MessageBatches {
         throw new ServiceError('not_found', message, { param: 'id' });
       });
     }
-    await reader.keep(this.#files.readerBytes + batch.counts.total * bytesOfId);
-    return Readable.from(this.#resultLines(tenant, batch, reader), { objectMode: false, highWaterMark: 1 });
+    const bytes = this.#files.readerBytes + batch.counts.total * bytesOfId;
+    await reader.keep(bytes);
+    let longest = 0;
+    const keepLine = async (length: number) => {
+      if (length <= longest) return;
+      longest = length;
+      // An answer that has begun could only break off.
+      await reader.keep(bytes + length, Number.POSITIVE_INFINITY);
+    };
+    return Readable.from(this.#resultLines(tenant, batch, keepLine), { objectMode: false, highWaterMark: 1 });
   }
 
   async *#resultLines(
     tenant: string,
     { inputFileId, files, counts }: Known['batch'],
-    reader: DownloadReader,
+    keepLine: KeepLine,
   ): AsyncGenerator<string> {
     const seen = new Set<string>();
     for (const [file, kind] of [
@@ -122,7 +130,7 @@ export class MessageBatches {
       [files?.errors, 'errored'],
     ] as const) {
       if (file === undefined) continue;
-      for await (const text of this.#textsOf(tenant, file, reader)) {
+      for await (const text of this.#textsOf(tenant, file, keepLine)) {
         const { customId, body } = readResult(text);
         seen.add(customId);
         if (body === undefined) yield lineOf(customId, '{"type":"expired"}');
@@ -133,7 +141,7 @@ export class MessageBatches {
     if (seen.size >= counts.total) return;
     // It was cancelled before the others had a result. Its input alone says which they are, and may be gone.
     try {
-      for await (const text of this.#textsOf(tenant, inputFileId, reader)) {
+      for await (const text of this.#textsOf(tenant, inputFileId, keepLine)) {
         const { custom_id: customId } = JSON.parse(text) as { custom_id: string }; // `linesOfMessages` made it
         if (!seen.has(customId)) yield lineOf(customId, '{"type":"canceled"}');
       }
@@ -142,17 +150,12 @@ export class MessageBatches {
     }
   }
 
-  async *#textsOf(tenant: string, file: string, { hold }: DownloadReader): AsyncGenerator<string> {
+  async *#textsOf(tenant: string, file: string, keepLine: KeepLine): AsyncGenerator<string> {
     const { content } = await this.#files.read(tenant, file);
     for await (const { text } of linesOf(content, Infinity)) {
       if (!text) continue;
-      // An answer that has begun could only break off.
-      const free = isSliced(text) ? await hold(text.length, Infinity) : undefined;
-      try {
-        yield text.toString('utf8');
-      } finally {
-        free?.();
-      }
+      if (isSliced(text)) await keepLine(text.length);
+      yield text.toString('utf8');
     }
   }
 
@@ -162,6 +165,9 @@ export class MessageBatches {
     return known;
   }
 }
+
+/** Holds room for a long line, and for shorter ones behind it. */
+type KeepLine = (length: number) => Promise<void>;
 
 /** The id of a batch here is that of its record with a prefix. */
 const prefix = 'msg';

@@ -66,11 +66,12 @@ export async function holdWhenThereIsRoom(
   const over = new AbortController();
   const refused = () => over.abort(budget.refusal(tenant, bytes) ?? new ServiceError('server_is_overloaded'));
   const timer = Number.isFinite(withinMs) ? setTimeout(refused, withinMs) : undefined;
-  presence.onEnd(refused);
+  const listensNoMore = presence.onEnd(refused);
   try {
     await reservation.growInTurn(bytes, over.signal);
   } finally {
     clearTimeout(timer);
+    listensNoMore();
   }
   return () => reservation.release();
 }

@@ -1,13 +1,15 @@
 import type { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import type { Caller } from '../responses/caller.ts';
 import { serveCaller, type ServedRequest } from './caller.ts';
-import { whenOver } from './unread-answers.ts';
+import { whenOver, withoutLooks } from './unread-answers.ts';
 
 /** Who reads a download, and the memory that this takes. */
-export interface DownloadReader extends Pick<Caller, 'hold'> {
-  /** Holds so many bytes until the reader has all, or is gone; waits for room as `hold` does. */
-  keep: (bytes: number) => Promise<void>;
+export interface DownloadReader {
+  /**
+   * Holds so many bytes, in place of what it held, until the reader has all, or is gone. It waits as `hold` of a caller does, and holds nothing
+   * meanwhile: what has begun waits for as long as it takes, and its reader is not taken for a slow one.
+   */
+  keep: (bytes: number, withinMs?: number) => Promise<void>;
 }
 
 export interface Download {
@@ -26,8 +28,18 @@ export async function serveDownload(
 ): Promise<FastifyReply> {
   const { reply } = served;
   await serveCaller(served, async ({ hold, presence }) => {
-    const keep = async (bytes: number) => whenOver(reply.raw, await hold(bytes));
-    const { headers, content } = await open({ hold, keep });
+    let free = () => {};
+    let isOver = false;
+    whenOver(reply.raw, () => {
+      isOver = true;
+      free();
+    });
+    const keep = async (bytes: number, withinMs?: number) => {
+      free();
+      free = await withoutLooks(reply.raw, () => hold(bytes, withinMs));
+      if (isOver) free();
+    };
+    const { headers, content } = await open({ keep });
     void reply.headers(headers).send(content);
     await new Promise<void>((resolve) => {
       whenOver(reply.raw, resolve);

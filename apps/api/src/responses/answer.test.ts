@@ -1,5 +1,5 @@
 import { completed, responseFor } from '@sluice/contract';
-import type { HoldMemory, OpenEnd, ResponseRecord } from '@sluice/response-store';
+import type { EndReading, OpenEnd, ResponseRecord } from '@sluice/response-store';
 import { describe, expect, it } from 'vitest';
 import { BodyBudget } from '../bodies/body-budget.ts';
 import { holdWhenThereIsRoom } from '../plugins/caller.ts';
@@ -109,29 +109,26 @@ describe('many answers with large requests and long ends', () => {
     const open = new Map<string, { readers: number; free: () => void }>();
     return {
       read: () => Promise.resolve({ ...record, request }),
-      async openEnd(
-        responseId: string,
-        { bytes, hold }: { bytes: number; hold: HoldMemory },
-      ): Promise<OpenEnd> {
-        let shared = open.get(responseId);
-        if (!shared) {
-          const free = await hold(bytes);
-          shared = { readers: 0, free };
+      async openEnd(responseId: string, { bytes, hold, holdBeside }: EndReading): Promise<OpenEnd> {
+        for (;;) {
+          const known = open.get(responseId);
+          const free = known ? await holdBeside?.(0) : await hold(bytes);
+          if (open.get(responseId) !== known) {
+            free?.();
+            continue;
+          }
+          const shared = known ?? { readers: 0, free: free ?? (() => undefined) };
           open.set(responseId, shared);
+          shared.readers += 1;
+          const close = () => {
+            if (known) free?.();
+            shared.readers -= 1;
+            if (shared.readers > 0) return;
+            open.delete(responseId);
+            shared.free();
+          };
+          return { end, hollowBytes: 0, close };
         }
-        const { free } = shared;
-        const mine = shared;
-        mine.readers += 1;
-        let isOpen = true;
-        const close = () => {
-          if (!isOpen) return;
-          isOpen = false;
-          mine.readers -= 1;
-          if (mine.readers > 0) return;
-          open.delete(responseId);
-          free();
-        };
-        return { end, close };
       },
     };
   }

@@ -2,10 +2,8 @@ import type { Response } from '@sluice/contract';
 import {
   type CallerStores,
   type FoundEnd,
-  type HoldMemory,
   type KnownEnd,
   type LongTexts,
-  type OpenEnd,
   parseEnd,
   type ResponseRecord,
   responseOf,
@@ -94,53 +92,15 @@ async function withLongEnd(
   reading: LongReading,
   make: (known: KnownEnd) => Promise<Response>,
 ): Promise<Answer> {
-  const open = await openWithRequest(store, responseId, reading);
+  const { bytes, hold, requestBytes } = reading;
+  const { holdPart, holdBeside } = new ReaderRoom(hold, requestBytes);
+  const open = await store.openEnd(responseId, { bytes, hold: holdPart, holdBeside });
   if (!open) throw responseGone();
-  const { end, texts, close: free } = open;
+  const { end, texts, hollowBytes, close: free } = open;
   try {
-    return { response: await make({ end, texts }), texts, heldBytes: reading.requestBytes, free };
+    return { response: await make({ end, texts }), texts, heldBytes: requestBytes + hollowBytes, free };
   } catch (error) {
     free();
     throw error;
   }
-}
-
-/** Opens a long end, and holds room for a large request beside it until it is closed. */
-async function openWithRequest(
-  store: Pick<CallerStores, 'openEnd'>,
-  responseId: string,
-  { bytes, hold, requestBytes }: LongReading,
-): Promise<OpenEnd | undefined> {
-  const room = new ReaderRoom(hold, requestBytes);
-  const open = await store.openEnd(responseId, { bytes, hold: room.holdPart });
-  if (!open || requestBytes === 0) return open;
-  // Others read the same end, and hold it.
-  const atOnce = await room.holdRequest(0).catch(() => undefined);
-  if (atOnce) return closingBoth(open, atOnce);
-  // Nothing is held while more is waited for.
-  open.close();
-  const free = await hold(bytes + requestBytes);
-  let isOfEnd = false;
-  const holdEnd: HoldMemory = (wanted) => {
-    if (isOfEnd) return room.holdPart(wanted);
-    isOfEnd = true;
-    return Promise.resolve(free);
-  };
-  try {
-    const again = await store.openEnd(responseId, { bytes, hold: holdEnd });
-    if (again) return closingBoth(again, () => (isOfEnd ? undefined : free()));
-  } catch (error) {
-    free();
-    throw error;
-  }
-  free();
-  return undefined;
-}
-
-function closingBoth(open: OpenEnd, free: () => void): OpenEnd {
-  const close = () => {
-    open.close();
-    free();
-  };
-  return { ...open, close };
 }

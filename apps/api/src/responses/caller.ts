@@ -10,7 +10,7 @@ export type Departure = 'caller_left' | 'interrupted';
  */
 export class CallerPresence {
   #departure: Departure | undefined;
-  #listeners: ((departure: Departure) => void)[] = [];
+  readonly #listeners = new Set<(departure: Departure) => void>();
 
   /** Undefined as long as the caller is there. */
   get departure(): Departure | undefined {
@@ -20,13 +20,16 @@ export class CallerPresence {
   end(departure: Departure): void {
     if (this.#departure) return;
     this.#departure = departure;
-    for (const listener of this.#listeners.splice(0)) listener(departure);
+    const listeners = [...this.#listeners];
+    this.#listeners.clear();
+    for (const listener of listeners) listener(departure);
   }
 
-  /** Calls the listener when the caller goes, or at once when it is gone. */
-  onEnd(listener: (departure: Departure) => void): void {
+  /** Calls the listener when the caller goes, or at once when it is gone. Returns how to take it off, which what is over before that should. */
+  onEnd(listener: (departure: Departure) => void): () => void {
     if (this.#departure) listener(this.#departure);
-    else this.#listeners.push(listener);
+    else this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 }
 

@@ -83,7 +83,8 @@ export class ResponseCreator {
     const isKept = isKeptAfterEnd(creation.pending.request);
     const room = new ReaderRoom((bytes) => caller.hold(bytes, Number.POSITIVE_INFINITY));
     const { watched, acceptance } = await this.#accept(caller, creation, (responseId) => {
-      const following = { cursor: 1, readFirst: false, derived: false, hold: room.holdPart };
+      const { holdPart: hold, holdBeside } = room;
+      const following = { cursor: 1, readFirst: false, derived: false, hold, holdBeside };
       const subscription = store.follow(responseId, following);
       const attachment = this.#attach(caller, { responseId, isKept, canReturn: true });
       return { subscription, close: closesBoth(subscription, attachment) };

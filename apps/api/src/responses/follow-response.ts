@@ -50,7 +50,7 @@ export async function followResponse(
   // A reader waits for room as long as it likes, in its turn: its stream says that it lives.
   const hold = (bytes: number) => caller.hold(bytes, Number.POSITIVE_INFINITY);
   const room = new ReaderRoom(hold, record.largeRequestBytes);
-  const following = { cursor, readFirst: true, derived, hold: room.holdPart };
+  const following = { cursor, readFirst: true, derived, hold: room.holdPart, holdBeside: room.holdBeside };
   const subscription = store.follow(responseId, following);
   // Nobody waits for what has ended, so the store need not know of its readers.
   const isOpen = !isTerminal(record.status);

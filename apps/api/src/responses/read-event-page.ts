@@ -33,6 +33,8 @@ export interface EventPage {
   events: string[];
   /** The long texts that marks in them stand for. */
   texts?: LongTexts | undefined;
+  /** How many bytes of them are held already, beside their long texts, until they are freed. */
+  heldBytes?: number;
   /** Frees the memory that is held for them; called once they are sent. */
   free: () => void;
   /** The number of the event behind them. */
@@ -80,6 +82,7 @@ export async function readEventPage(
     derived,
     looksAgain: false,
     hold: room.holdPart,
+    holdBeside: room.holdBeside,
   });
   try {
     const page = new Page(request, room, store);
@@ -94,6 +97,7 @@ export async function readEventPage(
     return {
       free: () => subscription.close(),
       texts: page.texts,
+      heldBytes: room.isRequestHeld ? room.requestBytes : 0,
       events: page.events,
       next: page.last + 1,
       isUpToDate: end !== 'more',

@@ -28,10 +28,22 @@ describe('the room of a reader', () => {
     expect(asked.slice(2)).toEqual([10, 110]);
   });
 
-  it('holds parts alone while no request is large', async () => {
+  it('holds parts alone while no request is large, and nothing beside what others hold', async () => {
     const { room, asked } = roomOf(0);
     await room.holdPart(100);
+    (await room.holdBeside(0))();
     expect(asked).toEqual([100]);
+    await room.holdBeside(7);
+    expect(asked).toEqual([100, 7]);
+  });
+
+  it('holds a large request beside an end that others hold', async () => {
+    const { room, asked } = roomOf(10);
+    const free = await room.holdBeside(7);
+    expect([asked, room.isRequestHeld]).toEqual([[17], true]);
+    await room.holdRequest();
+    free();
+    expect([asked, room.isRequestHeld]).toEqual([[17], false]);
   });
 
   it('holds the request by itself after a part for which there was no room', async () => {

@@ -5,8 +5,8 @@ import type { Caller } from './caller.ts';
  * The memory that is held for one reader of a response: for its long end or a page of its log, and for its request, which an answer repeats
  * and which may be large as well.
  *
- * The request is held with the first part, by one wait. Of two that wait for a second part while they hold a first one, each may wait
- * for the other; and a tenant whose share is taken by an end would wait for itself.
+ * The request is held with the first part, by one wait, and before an end is shared that others hold. Of two that wait for a second part while
+ * they hold a first one, each may wait for the other; and a tenant whose share is taken by an end would wait for itself.
  */
 export class ReaderRoom {
   /** Bytes of the request, if that is large; 0 otherwise. */
@@ -41,8 +41,19 @@ export class ReaderRoom {
     }
   };
 
+  /** Holds what this reader needs beside an end that it shares. Given to the store as well. */
+  readonly holdBeside: HoldMemory = (bytes) =>
+    bytes + (this.isRequestHeld ? 0 : this.requestBytes) === 0
+      ? Promise.resolve(() => undefined)
+      : this.holdPart(bytes);
+
+  /** Whether the request is held with a part. */
+  get isRequestHeld(): boolean {
+    return this.#withRequest > 0;
+  }
+
   /** Holds room for the request, unless it is held with a part. */
-  async holdRequest(withinMs?: number): Promise<() => void> {
-    return this.#withRequest > 0 ? () => undefined : this.#hold(this.requestBytes, withinMs);
+  async holdRequest(): Promise<() => void> {
+    return this.isRequestHeld ? () => undefined : this.#hold(this.requestBytes);
   }
 }

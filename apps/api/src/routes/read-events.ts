@@ -101,8 +101,8 @@ export const readEvents = defineRoute({
         }
       }
       const body = `[${page.events.join(',')}]`;
-      const { texts, free } = page;
-      if (texts) return sendLong(reply, body, { texts, free, caller });
+      const { texts, free, heldBytes } = page;
+      if (texts) return sendLong(reply, body, { texts, free, caller, heldBytes });
       // The memory that was held for the events is now held for the body.
       free();
       await holdAnswer(reply, body, caller);

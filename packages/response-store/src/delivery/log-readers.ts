@@ -20,6 +20,7 @@ export interface LogReaderOptions {
   reads: BoundedReads;
   ends: OpenEnds;
   hold: HoldMemory;
+  holdBeside?: HoldMemory | undefined;
 }
 
 /** A page of the log brings no further event past so many bytes, and one that is longer is held for before it is read. */
@@ -225,8 +226,8 @@ class EndOfReader {
   async read(found: FoundEnd): Promise<KnownEnd | undefined> {
     if (found.kind === 'read') return parseEnd(found.json);
     if (this.#open) return this.#open;
-    const { responseId, ends, hold } = this.#options;
-    this.#open = await ends.open(responseId, { bytes: found.bytes, hold });
+    const { responseId, ends, hold, holdBeside } = this.#options;
+    this.#open = await ends.open(responseId, { bytes: found.bytes, hold, holdBeside });
     if (this.#isClosed) this.#open?.close();
     return this.#open;
   }

@@ -32,6 +32,8 @@ export interface FollowOptions {
   derived: boolean;
   /** Makes room for what is large before it is read. It may wait for as long as the reader does. */
   hold: HoldMemory;
+  /** See `EndReading`. */
+  holdBeside?: HoldMemory | undefined;
   /** Whether the log is asked now and then, in case a message was lost; true unless the wait is a short one. */
   looksAgain?: boolean;
   /** How often it is asked, of a response that this process does not watch: nobody sends it messages then. */
@@ -88,10 +90,11 @@ export class Relay {
    */
   follow(
     responseId: string,
-    { cursor, readFirst, derived, hold, looksAgain, pollMs }: FollowOptions,
+    { cursor, readFirst, derived, hold, holdBeside, looksAgain, pollMs }: FollowOptions,
   ): Subscription {
     const { onError } = this.#options;
-    const reading = { access: this.#options, responseId, reads: this.#reads, ends: this.#options.ends, hold };
+    const { ends } = this.#options;
+    const reading = { access: this.#options, responseId, reads: this.#reads, ends, hold, holdBeside };
     const derivedReader = derived ? new DerivedEvents(reading) : undefined;
     const subscription: Subscription = new Subscription({
       cursor,

@@ -20,12 +20,27 @@ export interface KnownEnd {
 
 /** An end for which memory is held until it is closed. Closing it again does nothing. */
 export interface OpenEnd extends KnownEnd {
+  /** How many bytes its short parts have as JSON if these are many, for which its reader holds memory; 0 otherwise. */
+  hollowBytes: number;
   close: () => void;
 }
 
+export interface EndReading {
+  /** Of the end as JSON. */
+  bytes: number;
+  hold: HoldMemory;
+  /**
+   * Holds what a reader needs for itself beside an end that others have opened, and for whose short parts, if these are many, so many bytes.
+   * Nothing is held then by who waits for it.
+   */
+  holdBeside?: HoldMemory | undefined;
+}
+
+type ReadEnd = KnownEnd & Pick<OpenEnd, 'hollowBytes'> & { free: () => void };
+
 interface SharedEnd {
   readers: number;
-  read: Promise<(KnownEnd & { free: () => void }) | undefined>;
+  read: Promise<ReadEnd | undefined>;
 }
 
 /** The most memory that a parsed end takes, as a multiple of its JSON without long texts. */
@@ -55,22 +70,29 @@ export class OpenEnds {
    * Opens an end of so many bytes, once there is room for it; undefined when it is gone by now. Rejects when there is no
    * room, or the store does not answer.
    */
-  async open(
-    responseId: string,
-    { bytes, hold }: { bytes: number; hold: HoldMemory },
-  ): Promise<OpenEnd | undefined> {
-    const known = this.#shared.get(responseId);
-    if (known) return this.#join(responseId, known);
-    const free = await hold(bytes);
-    // Each reader waits for its own room, since another may wait for longer. By now somebody may have read the end.
-    const opened = this.#shared.get(responseId);
-    if (opened) {
-      free();
-      return this.#join(responseId, opened);
+  async open(responseId: string, { bytes, hold, holdBeside }: EndReading): Promise<OpenEnd | undefined> {
+    for (;;) {
+      const known = this.#shared.get(responseId);
+      if (known && !holdBeside) return this.#join(responseId, known);
+      if (known && holdBeside) {
+        const read = await known.read;
+        if (!read) return undefined;
+        const freeBeside = await holdBeside(read.hollowBytes);
+        // Its readers may have closed it meanwhile.
+        if (this.#shared.get(responseId) === known) return this.#join(responseId, known, freeBeside);
+        freeBeside();
+        continue;
+      }
+      const free = await hold(bytes);
+      // Each reader waits for its own room, since another may wait for longer. By now somebody may have read the end.
+      if (this.#shared.has(responseId)) {
+        free();
+        continue;
+      }
+      const shared: SharedEnd = { readers: 0, read: this.#read(responseId, { bytes, hold, free }) };
+      this.#shared.set(responseId, shared);
+      return this.#join(responseId, shared);
     }
-    const shared: SharedEnd = { readers: 0, read: this.#read(responseId, { bytes, hold, free }) };
-    this.#shared.set(responseId, shared);
-    return this.#join(responseId, shared);
   }
 
   /** The event behind a mark in the log, for a reader who holds memory for it; undefined when it is gone by now. */
@@ -84,13 +106,14 @@ export class OpenEnds {
     return { sequenceNumber, json: hollow, texts };
   }
 
-  async #join(responseId: string, shared: SharedEnd): Promise<OpenEnd | undefined> {
+  async #join(responseId: string, shared: SharedEnd, freeBeside?: () => void): Promise<OpenEnd | undefined> {
     shared.readers += 1;
     let isOpen = true;
     let free: (() => void) | undefined;
     const close = () => {
       if (!isOpen) return;
       isOpen = false;
+      freeBeside?.();
       shared.readers -= 1;
       if (shared.readers > 0) return;
       this.#shared.delete(responseId);
@@ -99,7 +122,7 @@ export class OpenEnds {
     try {
       const read = await shared.read;
       free = read?.free;
-      if (read) return { end: read.end, texts: read.texts, close };
+      if (read) return { end: read.end, texts: read.texts, hollowBytes: read.hollowBytes, close };
       close();
       return undefined;
     } catch (error) {
@@ -111,7 +134,7 @@ export class OpenEnds {
   async #read(
     responseId: string,
     { bytes, hold, free }: { bytes: number; hold: HoldMemory; free: () => void },
-  ): Promise<(KnownEnd & { free: () => void }) | undefined> {
+  ): Promise<ReadEnd | undefined> {
     let heldBytes = bytes;
     let freeHeld = free;
     try {
@@ -122,8 +145,9 @@ export class OpenEnds {
           return undefined;
         }
         const { hollow, texts } = await LongTexts.takenFrom(json);
-        const needed = bytes + (hollow.length > smallHollow ? parsedFactor * hollow.length : 0);
-        if (needed <= heldBytes) return { end: parseEnd(hollow).end, texts, free: freeHeld };
+        const hollowBytes = hollow.length > smallHollow ? hollow.length : 0;
+        const needed = bytes + parsedFactor * hollowBytes;
+        if (needed <= heldBytes) return { end: parseEnd(hollow).end, texts, hollowBytes, free: freeHeld };
         // It has many short parts. Nothing is held while more is waited for, or two that wait would wait for each other.
         freeHeld();
         freeHeld = () => undefined;
