@@ -20,7 +20,7 @@ export const mutants: readonly Mutant[] = [
     name: 'a response whose output was seen runs again',
     patch: {
       file: `${store}/src/transitions/claim.lua`,
-      find: 'elseif f.stream and seq > (was_queued and 1 or 2) then',
+      find: 'elseif f.stream and (f.shown or seq > (was_queued and 1 or 2)) then',
       replace: 'elseif false then',
     },
     only: 'worker killed / in the middle',

@@ -104,12 +104,13 @@ export const recipes: readonly Recipe[] = [
     inWords: [
       {
         file: `${store}/caller-store.ts`,
-        find: '  /** Whether an Idempotency-Key of a tenant stands',
+        find: '  /**\n   * The id of the response that an Idempotency-Key of a tenant stands',
         replace: `  madeUp(responseId: string): Promise<boolean> {
     return madeUp(this.access, responseId);
   }
 
-  /** Whether an Idempotency-Key of a tenant stands`,
+  /**
+   * The id of the response that an Idempotency-Key of a tenant stands`,
       },
       {
         file: `${store}/cells/stores-of-cells.ts`,
