@@ -67,26 +67,26 @@ const results: Record<string, (reader: DownloadReader) => Promise<Readable>> = {
 };
 
 async function serve(files: Files, stalledMs?: number): Promise<FastifyInstance> {
-  const app = fastify();
-  registerErrorHandler(app, logger);
-  app.decorateRequest('underWay');
-  app.decorateRequest('key');
-  app.addHook('onRequest', (request, _reply, done) => {
+  const served = fastify();
+  registerErrorHandler(served, logger);
+  served.decorateRequest('underWay');
+  served.decorateRequest('key');
+  served.addHook('onRequest', (request, _reply, done) => {
     Object.assign(request, { key: { name: 'a' } });
     done();
   });
-  registerUnreadAnswers(app, { bodyBudget: budget, stalledMs });
-  registerRoute(app, getFileContent, { files, open, bodyBudget: budget });
+  registerUnreadAnswers(served, { bodyBudget: budget, stalledMs });
+  registerRoute(served, getFileContent, { files, open, bodyBudget: budget });
   const messageBatches = {
     results: (_tenant: string, id: string, reader: DownloadReader) => results[id]?.(reader),
   } as unknown as MessageBatchesContext['messageBatches']; // nothing else of it is asked for
-  registerRoute(app, getMessageBatchResults, {
+  registerRoute(served, getMessageBatchResults, {
     messageBatches,
     open,
     bodyBudget: budget,
   });
-  url = await app.listen({ host: '127.0.0.1', port: 0 });
-  return app;
+  url = await served.listen({ host: '127.0.0.1', port: 0 });
+  return served;
 }
 
 /** Asks, and reads nothing. */

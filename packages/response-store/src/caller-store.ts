@@ -15,7 +15,7 @@ import {
   locateItems,
   readItemPart,
 } from './reading/item-parts.ts';
-import { type EndReading, type HoldMemory, type OpenEnd, OpenEnds } from './reading/open-ends.ts';
+import { type EndReading, type OpenEnd, OpenEnds } from './reading/open-ends.ts';
 import { readPreviousId, readShortRecord } from './reading/read-record.ts';
 import { wasAskedToEnd } from './reading/was-asked-to-end.ts';
 import type { RedisCommands, RedisSubscriber } from './record/connection.ts';
