@@ -56,6 +56,11 @@ export class SlicedBody extends Readable {
   readonly ownBytes: number;
   readonly #slices: Generator<Buffer>;
 
+  /** A body that is there as a whole. Any number of readers may share its bytes. */
+  static of(bytes: Buffer): SlicedBody {
+    return new SlicedBody({ byteLength: bytes.length, pieces: [bytes] });
+  }
+
   /** Pieces may be made when they are wanted, so their length is told if it is known. */
   constructor({
     byteLength,

@@ -49,7 +49,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** What the results of a batch of messages are, by its id: they are there at once, or begin and then need more room. */
+/** The results of a batch of messages, by its id: they are there at once, or begin and then need more room. */
 const results: Record<string, (reader: DownloadReader) => Promise<Readable>> = {
   async msg1({ keep }) {
     await keep(store.readerBytes);

@@ -1,7 +1,7 @@
 import type { Settings } from '@sluice/config';
 import { FatalError, maskRedisUrl } from '@sluice/runtime';
 import { findRunningService } from './running-service.ts';
-import { loadServiceSettings, type Surroundings } from './service-sources.ts';
+import { loadServiceSettings, type ServiceValues, type Surroundings } from './service-sources.ts';
 
 /** For `parseFlags`: the flags by which an operator's command finds its service. */
 export const serviceFlags = { config: { type: 'string' }, 'data-dir': { type: 'string' } } as const;
@@ -17,11 +17,10 @@ export const serviceFlagsUsage = `  --config FILE   the settings file of the ser
  * @throws {FatalError} when neither says where Redis is; {ConfigError} for settings that cannot be used.
  */
 export function loadWithRedis(
-  { config, 'data-dir': dataDir }: Readonly<Record<string, unknown>>,
+  values: ServiceValues,
   surroundings: Surroundings,
 ): Settings & { redisUrl: string } {
-  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
-  const settings = loadServiceSettings({ config: text(config), 'data-dir': text(dataDir) }, surroundings);
+  const settings = loadServiceSettings(values, surroundings);
   return { ...settings, redisUrl: settings.redisUrl ?? storeOfRunningService(settings.dataDir) };
 }
 

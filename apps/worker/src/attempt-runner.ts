@@ -195,9 +195,9 @@ export class AttemptRunner {
   }
 
   /** Gives a claimed response back that was not run. */
-  giveBack({ id, token }: Pick<ClaimedRecord, 'id' | 'token'>): Promise<void> {
-    const options = { isCounted: false, isUnbegun: true };
-    return giveBack({ log: this.store, running: this.running }, { id, token }, options);
+  giveBack(record: Pick<ClaimedRecord, 'id' | 'token'>): Promise<void> {
+    const { store: log, running } = this;
+    return giveBack({ log, running }, record, { isCounted: false, isUnbegun: true });
   }
 
   /**

@@ -1,8 +1,9 @@
 import { trackAll } from '@sluice/contract';
 import type { Outcome } from '@sluice/queue';
 import type { ClaimEnd, ClaimedRecord } from '@sluice/response-store';
-import { about, Attempt, type AttemptDependencies } from './attempt.ts';
+import { Attempt, type AttemptDependencies } from './attempt.ts';
 import { concludeClaim } from './conclude-attempt.ts';
+import { dropClaim } from './drop-claim.ts';
 import { estimatedUsageOf } from './estimated-usage.ts';
 import { type EndingResponse, writeEnd, type WriteEndDependencies } from './write-end.ts';
 
@@ -48,9 +49,7 @@ async function writeLoggedEnd(
     };
     return await writeEnd(dependencies, ending, concludeClaim(because));
   } catch (error) {
-    // Nobody ends it while this process seems to do so.
-    dependencies.running.releaseLater(record, { isCounted: false });
-    dependencies.telemetry.emit('attempt.dropped', about(record));
+    dropClaim(dependencies, record);
     throw error;
   } finally {
     attempt.close();

@@ -7,6 +7,7 @@ import { callModel, type CallModelDependencies } from './call-model.ts';
 import { carryOut, type CarryOutDependencies, done, heldDelayMs, type NextStep } from './carry-out.ts';
 import { type ClaimDependencies, claimResponse } from './claim-response.ts';
 import { concludeAttempt } from './conclude-attempt.ts';
+import { dropClaim } from './drop-claim.ts';
 import { endWithoutRun } from './end-without-run.ts';
 import { giveBack } from './give-back.ts';
 import type { InputBudget } from './input-budget.ts';
@@ -72,7 +73,7 @@ export async function executeResponse(
     while (step.kind !== 'done') step = await takeStep(dependencies, execution, step);
     return step.outcome;
   } catch (error) {
-    if (execution.attempt) dropAttempt(dependencies, execution.attempt);
+    if (execution.attempt) dropClaim(dependencies, execution.attempt.record);
     throw error;
   } finally {
     execution.attempt?.close();
@@ -203,10 +204,4 @@ async function beginAttempt(
     trace: attempt.trace,
   });
   return { kind: 'call', attempt };
-}
-
-/** Leaves a response to the rescue, which passes over it while this process seems to run it. */
-function dropAttempt({ running, telemetry }: ExecuteDependencies, { record }: Attempt): void {
-  running.releaseLater(record, { isCounted: true });
-  telemetry.emit('attempt.dropped', about(record));
 }

@@ -50,7 +50,7 @@ export function keptTurnsBytesOfHeap(spareBytes: number): number {
  */
 export class InputBudget {
   readonly #bytes: number;
-  /** What a tenant may have of them. */
+  /** The part of them that a tenant may have. */
   readonly #share: number;
   readonly #held = new Map<string, { tenant: string; bytes: number }>();
   readonly #heldBy = new Map<string, number>();

@@ -21,7 +21,7 @@ interface Store {
   questions: number;
   batches: number[];
   released: { token: string; isCounted: boolean }[];
-  /** What was told of pending releases. */
+  /** Everything that was told of pending releases. */
   told: boolean[];
 }
 

@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-/** What a process of suspects runs, in this process, and the worker's end of it. */
+/** The work of a process of suspects, run in this process, and the worker's end of it. */
 function startSuspects({
   redisUrl,
   prefix,

@@ -177,7 +177,7 @@ export class Files {
     return this.#store.sweepWork(isOpen);
   }
 
-  /** What has expired is no file any more, though it lies there until the next sweep. */
+  /** The files of a tenant without those that have expired, which lie there until the next sweep. */
   async #unexpired(tenant: string): Promise<StoredFile[]> {
     const now = this.#now();
     return (await this.#store.list(tenant)).filter((file) => !isExpired(file, now));

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { FileBucketOptions } from '../src/index.ts';
 
-/** What a bucket does of which a test needs to know the time, or to hold an answer back. */
+/** The acts of a bucket at whose time a test looks, or whose answers it holds back. */
 export interface BucketInMemory {
   settings: Omit<FileBucketOptions, 'drafts' | 'logger'>;
   objects: Map<string, { content: Buffer; changedAt: number }>;

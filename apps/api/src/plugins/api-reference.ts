@@ -68,13 +68,13 @@ export function registerApiReference(app: FastifyInstance, makePage = makeRefere
     reply.headers(file.headers);
     if (file.headers['etag'] !== undefined && headers['if-none-match'] === file.headers['etag'])
       return reply.code(304).removeHeader('content-length').send();
-    return reply.code(file.status).send(shared(file.bytes));
+    return reply.code(file.status).send(SlicedBody.of(file.bytes));
   }
 
   app.get(referencePaths.document, (_request, reply) =>
     reply
       .type('application/json; charset=utf-8')
-      .send(shared((text ??= Buffer.from(JSON.stringify(openDocument()))))),
+      .send(SlicedBody.of((text ??= Buffer.from(JSON.stringify(openDocument()))))),
   );
   app.get(referencePaths.page, showPage);
   app.get(`${referencePaths.page}/*`, showPage);
@@ -87,8 +87,4 @@ async function makeReferencePage(document: OpenApiDocument): Promise<FastifyInst
     documentPath: referencePaths.document,
     pagePath: referencePaths.page,
   });
-}
-
-function shared(bytes: Buffer): SlicedBody {
-  return new SlicedBody({ byteLength: bytes.length, pieces: [bytes] });
 }

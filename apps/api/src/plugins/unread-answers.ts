@@ -95,7 +95,7 @@ export function registerUnreadAnswers(
     const body =
       long === undefined
         ? watched(payload, answer)
-        : slicedBody(typeof long === 'string' ? Buffer.from(long) : long);
+        : SlicedBody.of(typeof long === 'string' ? Buffer.from(long) : long);
     if (body instanceof SlicedBody) {
       body.turns = app.sliceTurns;
       body.onTaken = () => {
@@ -163,10 +163,6 @@ function watched(payload: unknown, answer: UnreadAnswer): unknown {
     },
   });
   return pipeline(payload, taken, () => undefined); // `taken` tells of an error
-}
-
-function slicedBody(bytes: Buffer): SlicedBody {
-  return new SlicedBody({ byteLength: bytes.length, pieces: [bytes] });
 }
 
 /** The acts that wait for the end of each answer. */

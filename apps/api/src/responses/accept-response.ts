@@ -203,9 +203,9 @@ export class ResponseAcceptor {
   ): Promise<void> {
     const { queue: queues, store } = this.#dependencies;
     await this.#becomeDurable(responseId);
-    if (priority !== undefined)
+    if (priority !== undefined) {
       await repeatUnanswered(() => queues.enqueue(queue, responseId, priority), { giveUpAt });
-    else {
+    } else {
       await repeatUnanswered(() => queues.defer(queue, responseId), { giveUpAt });
       const isOpen = await repeatUnanswered(() => store.standInLine(responseId), { giveUpAt });
       // It was cancelled before its job was there, which would wait for a day.

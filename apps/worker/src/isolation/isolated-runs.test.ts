@@ -66,6 +66,16 @@ function setUp() {
 
 afterEach(() => vi.useRealTimers());
 
+/** Processes of which one has run a response, and has claims to release. */
+async function setUpWithReleases() {
+  const parts = setUp();
+  const outcome = parts.run('r1');
+  parts.children[0]?.tellReleases(true);
+  parts.children[0]?.finish('r1');
+  await outcome;
+  return parts;
+}
+
 describe('processes for suspects', () => {
   it('that cannot be started leave their suspects to come again, and no place is lost', async () => {
     const { runs, run, children, culprits } = setUp();
@@ -103,11 +113,7 @@ describe('processes for suspects', () => {
 
   it('stay while they have claims to release, and end soon after', async () => {
     vi.useFakeTimers();
-    const { runs, run, children } = setUp();
-    const outcome = run('r1');
-    children[0]?.tellReleases(true);
-    children[0]?.finish('r1');
-    await outcome;
+    const { runs, children } = await setUpWithReleases();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(children[0]?.isConnected()).toBe(true);
     children[0]?.tellReleases(false);
@@ -119,11 +125,7 @@ describe('processes for suspects', () => {
 
   it('stay for their claims also once the settings have changed', async () => {
     vi.useFakeTimers();
-    const { runs, run, children } = setUp();
-    const outcome = run('r1');
-    children[0]?.tellReleases(true);
-    children[0]?.finish('r1');
-    await outcome;
+    const { runs, children } = await setUpWithReleases();
     runs.retire();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(children[0]?.isConnected()).toBe(true);

@@ -1,7 +1,7 @@
 import type { Settings } from '@sluice/config';
 import { queueName } from '@sluice/queue';
 
-/** Which models, queues and providers belong together. Queues have their encoded names. */
+/** The models of each queue, and the queues of each provider. Queues have their encoded names. */
 export interface ModelsByQueue {
   /** The ids of the models of each queue. */
   models: ReadonlyMap<string, readonly string[]>;

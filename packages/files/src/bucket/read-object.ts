@@ -7,7 +7,7 @@ import type { BucketClient, BucketObject } from './bucket-client.ts';
  */
 export const pieceBytes = 1024 * 1024;
 
-/** What a reader of an object keeps in memory: a piece that it is sent, one that waits for it on the way, and one that is read ahead. */
+/** The memory that a reader of an object keeps: a piece that it is sent, one that waits for it on the way, and one that is read ahead. */
 export const readerBytes = 3 * pieceBytes;
 
 /** The content of an object from a byte on, piece by piece as it is read. Ends with `files_unavailable` when the object goes meanwhile. */

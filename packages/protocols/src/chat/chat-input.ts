@@ -22,7 +22,7 @@ interface ItemMark {
 /** Adds an item that was made of the member `below` its message. */
 type AddItem = (item: UncheckedItem, facts?: { below?: string; marks?: readonly ItemMark[] }) => void;
 
-/** Of which type the latest call with each id is. */
+/** The type of the latest call with each id. */
 type CallTypes = Map<unknown, string>;
 
 /** The messages as items, in their order. One of the assistant may be its reasoning, its text and its calls. */

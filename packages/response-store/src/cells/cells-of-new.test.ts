@@ -10,7 +10,7 @@ const idempotencyKey = 'key-1';
 const [home = '', second = '', third = ''] = preferredCells(tenant, open);
 const previousOf = (cell: string) => newResponseId((size) => Buffer.alloc(size), cell);
 
-/** What a key stands for in cells of which these have an answer: an id, or none. The others are away. */
+/** Cells of which these have an answer to what a key stands for: an id, or none. The others are away. */
 function askedFor(
   there: Readonly<Record<string, string | undefined>>,
   { previousId, notes = [] }: { previousId?: string; notes?: NotedCellCount[] } = {},

@@ -26,7 +26,7 @@ export interface OpenEnd extends KnownEnd {
 }
 
 export interface EndReading {
-  /** Of the end as JSON. */
+  /** The length of the end as JSON. */
   bytes: number;
   hold: HoldMemory;
   /**

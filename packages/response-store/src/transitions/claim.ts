@@ -163,7 +163,7 @@ interface Reading {
   options: ClaimOptions;
 }
 
-/** What is given back, if the worker may not hold the input beside those that it holds already. */
+/** The claim that is given back, if the worker may not hold the input beside those that it holds already. */
 function withoutRoom(
   id: string,
   { fields, claimed, options: { token, roomForInput } }: Reading,

@@ -1,0 +1,13 @@
+import type { ClaimedRecord } from '@sluice/response-store';
+import type { Telemetry } from '@sluice/runtime';
+import { about } from './attempt.ts';
+import type { RunningAttempts } from './running-attempts.ts';
+
+/** Leaves a claimed response to the rescue, which passes over it while this process seems to run it, or to end it. */
+export function dropClaim(
+  { running, telemetry }: { running: Pick<RunningAttempts, 'releaseLater'>; telemetry: Telemetry },
+  record: ClaimedRecord,
+): void {
+  running.releaseLater(record, { isCounted: true });
+  telemetry.emit('attempt.dropped', about(record));
+}
