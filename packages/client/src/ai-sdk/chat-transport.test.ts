@@ -43,6 +43,33 @@ function fakeClient({ failure }: { failure?: Error } = {}) {
   return { client, asked };
 }
 
+/** A client whose responses begin when the test says so, and whose streams end with their signal. */
+function slowClient() {
+  const { client, asked } = fakeClient();
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const signals: (AbortSignal | undefined)[] = [];
+  async function* slow(signal: AbortSignal | undefined) {
+    signals.push(signal);
+    const ended = new Promise<never>((_resolve, reject) => {
+      signal?.addEventListener('abort', () => reject(signal.reason));
+    });
+    await Promise.race([begun, ended]);
+    yield* events;
+  }
+  const slowed: typeof client = {
+    ...client,
+    stream: (request, options) => {
+      asked.created.push(request);
+      return slow(options?.signal);
+    },
+    follow: (followed, options) => {
+      asked.followed.push(followed);
+      return slow(options?.signal);
+    },
+  };
+  return { client: slowed, asked, begin, signals };
+}
+
 const question: UIMessage = { id: 'u', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
 const sending = {
   trigger: 'submit-message',
@@ -145,36 +172,12 @@ describe('a message that is sent', () => {
     const stopping = new AbortController();
     await transport.sendMessages({ ...sending, messages: [question], abortSignal: stopping.signal });
     stopping.abort();
-    expect(asked.cancelled).toEqual([id]);
+    await vi.waitFor(() => expect(asked.cancelled).toEqual([id]));
     expect(await storage.get('chat')).toBeUndefined();
   });
 });
 
 describe('a message that is stopped before the first event of its response', () => {
-  /** A client whose responses begin when the test says so, and whose streams end with their signal. */
-  function slowClient() {
-    const { client, asked } = fakeClient();
-    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
-    const signals: (AbortSignal | undefined)[] = [];
-    async function* slow(signal: AbortSignal | undefined) {
-      signals.push(signal);
-      const ended = new Promise<never>((_resolve, reject) => {
-        signal?.addEventListener('abort', () => reject(signal.reason));
-      });
-      await Promise.race([begun, ended]);
-      yield* events;
-    }
-    const slowed: typeof client = {
-      ...client,
-      stream: (request, options) => {
-        asked.created.push(request);
-        return slow(options?.signal);
-      },
-      follow: (_id, options) => slow(options?.signal),
-    };
-    return { client: slowed, asked, begin, signals };
-  }
-
   it('rejects at once, and its response is cancelled as soon as its id is known', async () => {
     const { client, asked, begin, signals } = slowClient();
     const storage = memoryStorage();
@@ -248,7 +251,7 @@ describe('a message that is stopped before the first event of its response', () 
     await vi.waitFor(() => expect(signals).toHaveLength(1));
     stopping.abort();
     await expect(reading).rejects.toBe(stopping.signal.reason);
-    expect(asked.cancelled).toEqual([id]);
+    await vi.waitFor(() => expect(asked.cancelled).toEqual([id]));
     expect(await storage.get('chat')).toBeUndefined();
   });
 });
@@ -264,6 +267,29 @@ describe('a page that is loaded again', () => {
     expect(await read(await after.reconnectToStream({ chatId: 'chat' }))).toMatchObject({ id });
     expect(asked.followed).toEqual([id]);
     expect(await after.reconnectToStream({ chatId: 'chat' })).toBeNull();
+  });
+
+  it.each([
+    ['before its first event', slowClient],
+    ['while it is read', fakeClient],
+  ])('goes on with its response where it is resumed twice, %s', async (_when, clientOf) => {
+    const { client, asked } = clientOf();
+    const storage = memoryStorage();
+    await storage.set('chat', JSON.stringify({ responseId: id }));
+    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+    const resume = (abortSignal: AbortSignal) =>
+      void transport.reconnectToStream({ chatId: 'chat', abortSignal }).catch(() => undefined);
+    const first = new AbortController();
+    const second = new AbortController();
+    resume(first.signal);
+    await vi.waitFor(() => expect(asked.followed).toHaveLength(1));
+    first.abort();
+    resume(second.signal);
+    await vi.waitFor(() => expect(asked.followed).toHaveLength(2));
+    expect(asked.cancelled).toEqual([]);
+    expect(await storage.get('chat')).toContain(id);
+    second.abort();
+    await vi.waitFor(() => expect(asked.cancelled).toEqual([id]));
   });
 
   it('shows what was in a message before the response that goes on with it', async () => {

@@ -35,7 +35,7 @@ const idWithinMs = 10_000;
  *
  * Responses run in the background, so one survives a page that is loaded again: its id is kept from its first event until its
  * last chunk was read, and `resume: true` reads it from its beginning. A chat that is stopped cancels its response, as soon as the
- * id is known. A page that is left does not.
+ * id is known. A page that is left does not, and neither does a chat that is resumed once more, which ends the reading before.
  */
 export function createChatTransport<Message extends UIMessage = UIMessage>({
   client,
@@ -43,6 +43,7 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
   prepareRequest = ({ messages, body }) => ({ ...request, ...body, input: inputOf(messages) }),
   storage = pageStorage(),
 }: ChatTransportOptions<Message>): ChatTransport<Message> {
+  const resumptions = new Resumptions();
   return {
     resumeStreamIsReplay: true,
     async sendMessages(options) {
@@ -62,12 +63,14 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
       };
       await storage.set(chatId, JSON.stringify(pending));
       // The chat has the parts of the message: they are repeated only to a page that is loaded again.
-      return show({ client, storage, chatId }, { ...pending, before: [] }, events, {
+      const shown = { client, storage, chatId, isTakenOver: resumptions.since(chatId) };
+      return show(shown, { ...pending, before: [] }, events, {
         first,
         reading,
       });
     },
     async reconnectToStream({ chatId, abortSignal }) {
+      const shown = { client, storage, chatId, isTakenOver: resumptions.begin(chatId) };
       const pending = pendingIn(await storage.get(chatId));
       if (!pending) return null;
       const reading = new Reading();
@@ -75,9 +78,9 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
       const events = client.follow(pending.responseId, { signal: reading.signal });
       try {
         const first = await firstOf(events);
-        return show({ client, storage, chatId }, pending, events, { first, reading });
+        return show(shown, pending, events, { first, reading });
       } catch (error) {
-        if (abortSignal?.aborted) stopChat({ client, storage, chatId }, pending.responseId);
+        if (abortSignal?.aborted) stopChat(shown, pending.responseId);
         if (!isGone(error)) throw error;
         await storage.delete(chatId);
         return null;
@@ -117,16 +120,48 @@ class Reading {
   readonly #stop = () => this.#over.abort(this.#stopped?.reason);
 }
 
+/**
+ * How often each chat was resumed. A chat that is resumed aborts the reading before, as one that is stopped does, and asks for the
+ * next one at once: the effects of a page in React's strict mode run twice.
+ */
+class Resumptions {
+  readonly #counts = new Map<string, number>();
+
+  /** Notes a resumption, and tells whether another one has begun since. */
+  begin(chatId: string): () => boolean {
+    this.#counts.set(chatId, this.#countOf(chatId) + 1);
+    return this.since(chatId);
+  }
+
+  /** Tells whether a resumption has begun since this call. */
+  since(chatId: string): () => boolean {
+    const known = this.#countOf(chatId);
+    return () => this.#countOf(chatId) !== known;
+  }
+
+  #countOf(chatId: string): number {
+    return this.#counts.get(chatId) ?? 0;
+  }
+}
+
 interface ShownChat {
   client: Pick<Client, 'cancel'>;
   storage: ChatStorage;
   chatId: string;
+  /** Whether another reading of the chat has begun. */
+  isTakenOver: () => boolean;
 }
 
-/** Cancels the response of a chat that is stopped. Whether it is cancelled in time or ends by itself, nobody looks any more. */
-function stopChat({ client, storage, chatId }: ShownChat, responseId: string): void {
-  void Promise.resolve(storage.delete(chatId)).catch(() => undefined);
-  client.cancel(responseId).catch(() => undefined);
+/**
+ * Cancels the response of a chat that is stopped, unless another reading has taken it over: that one begins behind the abort
+ * signal, in the same step. Whether the response is cancelled in time or ends by itself, nobody looks any more.
+ */
+function stopChat({ client, storage, chatId, isTakenOver }: ShownChat, responseId: string): void {
+  queueMicrotask(() => {
+    if (isTakenOver()) return;
+    void Promise.resolve(storage.delete(chatId)).catch(() => undefined);
+    client.cancel(responseId).catch(() => undefined);
+  });
 }
 
 /** Reads a response as chunks, from its first event on. A chat that is stopped cancels it. */
