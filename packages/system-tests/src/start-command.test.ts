@@ -157,7 +157,7 @@ for (const { store, says, env, isHere } of stores) {
       const act = (path: string, given: string, init: RequestInit = { method: 'POST' }) =>
         fetch(`${adminUrl}/admin/v1${path}`, { ...init, headers: { 'sluice-action-token': given } });
       expect((await act('/queues/simulator/pause', `${token}x`)).status).toBe(401);
-      expect((await act('/queues/simulator/pause', token)).status).toBe(200);
+      expect((await act('/queues/simulator/pause', token)).status, service.errors()).toBe(200);
       const opened = await act('/session', token, {});
       expect(await opened.json()).toMatchObject({ takes_development_key: true, development_key: key });
       const locked = await fetch(`${adminUrl}/admin/v1/session`);
@@ -181,6 +181,7 @@ for (const { store, says, env, isHere } of stores) {
       const { text, url, key } = banner;
       expect(url).not.toContain(':3000');
       kept = (await callerOf(url, key).create({ input: 'Keep this.' })).body;
+      expect(kept.id, service.errors()).toMatch(/^create-response_|^resp_/);
       const [, at = ''] = /redis:\/\/(\S+?:\d+)/.exec(text) ?? [];
       const results = besideService.map(async ([command, args]) => {
         const beside = place.run({ command, args, env: { PORT: '' } });
