@@ -448,13 +448,17 @@ describe('sluice keys', () => {
     expect(await failure('list')).toMatchObject({ message: expect.stringContaining('WRONGTYPE') });
   });
 
-  it('says when Redis has not made a change as safe as the settings ask for', async () => {
+  it('says when Redis has not made a change as safe as the settings ask for, each time', async () => {
     await save({ durability: 'replica', timeouts: { durabilityMs: 10 } });
-    expect(await failure('create', '--tenant', 'new', '--json')).toMatchObject({
+    const unsafe = {
       exitCode: 1,
       message: expect.stringContaining('not yet as safe as `durability` asks for'),
-    });
-    expect((JSON.parse(lines.join('')) as Created).key).toMatch(/^sk-sluice-/);
+    };
+    expect(await failure('create', '--tenant', 'new', '--json')).toMatchObject(unsafe);
+    const { id, key } = JSON.parse(lines.join('')) as Created;
+    expect(key).toMatch(/^sk-sluice-/);
+    expect(await failure('revoke', id)).toMatchObject(unsafe);
+    expect(await failure('revoke', id)).toMatchObject(unsafe);
   });
 
   it('needs to know the Redis of the service', async () => {

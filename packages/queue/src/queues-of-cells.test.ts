@@ -46,3 +46,38 @@ describe('departures from the queues of several cells', () => {
     await expect(queues.departures('m')).rejects.toThrow('away');
   });
 });
+
+describe('what waits in several cells', () => {
+  /** Two cells with one job each; the second can be away. */
+  function twoCells() {
+    const state = { isAway: false };
+    const cell = (id: string, isThere: () => boolean) => {
+      const orAway = <Answer>(answer: Answer) =>
+        isThere() ? Promise.resolve(answer) : Promise.reject(new Error('away'));
+      const queue = {
+        waitingIds: (_name: string, { first }: { first: number }) => orAway([id].slice(first)),
+        isEmpty: () => orAway(id !== 'b'),
+      };
+      return queue as unknown as ResponseQueue; // only these are read
+    };
+    const first = cell('a', () => true);
+    const all = [first, cell('b', () => !state.isAway)] as const;
+    return { state, queues: queuesOfCells({ all: () => all, of: () => first }) };
+  }
+
+  it('is listed as far as it can be seen, and has no end behind a cell that is away', async () => {
+    const { state, queues } = twoCells();
+    const from = (first: number) => queues.waitingIds('m', { waitsFor: 'worker', first, count: 10 });
+    expect([await from(0), await from(1), await from(2)]).toEqual([['a', 'b'], ['b'], []]);
+    state.isAway = true;
+    expect(await from(0)).toEqual(['a']);
+    await expect(from(1)).rejects.toThrow('away');
+  });
+
+  it('is nothing only where every cell says so', async () => {
+    const { state, queues } = twoCells();
+    expect(await queues.isEmpty('m')).toBe(false);
+    state.isAway = true;
+    await expect(queues.isEmpty('m')).rejects.toThrow('away');
+  });
+});

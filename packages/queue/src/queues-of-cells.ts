@@ -43,6 +43,7 @@ export function queuesOfCells({ all, asked = all, of }: CellsOfQueues): Response
     ahead: (name, id) => of(id).ahead(name, id),
     order: (name, id = '') => of(id).order(name, id),
     limitConcurrency: (name, concurrency) => tell((queue) => queue.limitConcurrency(name, concurrency)),
+    isEmpty: async (name) => (await Promise.all(asked().map((queue) => queue.isEmpty(name)))).every(Boolean),
     pause: (name) => tell((queue) => queue.pause(name)),
     resume: (name) => tell((queue) => queue.resume(name)),
     pausedNames: async () => [
@@ -59,13 +60,15 @@ type Figures = Pick<ResponseQueue, 'departures' | 'counts' | 'backlog' | 'depth'
 
 /** What can be read of queues, over the cells that answer: one that is away runs nothing, and hides nothing of the others. */
 function figuresOfCells(all: QueuesByCell): Figures {
-  const ask = async <Answer>(question: (queue: ResponseQueue) => Promise<Answer>) => {
+  const askEach = async <Answer>(question: (queue: ResponseQueue) => Promise<Answer>) => {
     const answers = await Promise.allSettled(all().map(question));
     const there = answers.filter((answer) => answer.status === 'fulfilled').map(({ value }) => value);
-    const [away] = answers;
-    if (there.length === 0 && away?.status === 'rejected') throw away.reason;
-    return there;
+    const away = answers.filter((answer) => answer.status === 'rejected');
+    if (there.length === 0 && away[0]) throw away[0].reason;
+    return { there, away };
   };
+  const ask = async <Answer>(question: (queue: ResponseQueue) => Promise<Answer>) =>
+    (await askEach(question)).there;
   const growth = new Growth();
   return {
     departures: (name) =>
@@ -106,8 +109,13 @@ function figuresOfCells(all: QueuesByCell): Figures {
       };
     },
     waitingIds: async (name, { waitsFor, first, count }) => {
-      const ids = await ask((queue) => queue.waitingIds(name, { waitsFor, first: 0, count: first + count }));
-      return ids.flat().slice(first, first + count);
+      const { there, away } = await askEach((queue) =>
+        queue.waitingIds(name, { waitsFor, first: 0, count: first + count }),
+      );
+      const ids = there.flat().slice(first, first + count);
+      // Nobody knows whether these are all.
+      if (ids.length === 0 && away[0]) throw away[0].reason;
+      return ids;
     },
   };
 }

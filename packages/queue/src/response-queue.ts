@@ -223,6 +223,12 @@ export class ResponseQueue {
     return { waiting: waiting + delayed, active, isPaused, oldestWaitMs };
   }
 
+  /** Whether nothing waits in a queue, or runs. Rejects while Redis is away: what cannot be seen may be there. */
+  async isEmpty(name: string): Promise<boolean> {
+    const { waiting, active, delayed } = await this.counts(name);
+    return waiting + active + delayed === 0;
+  }
+
   /** Reads the depth of a queue in one command. Rejects while Redis is away, like `counts`. */
   async depth(name: string): Promise<QueueDepth> {
     if (this.#connection.status !== 'ready') throw new Error('Connection is closed.');

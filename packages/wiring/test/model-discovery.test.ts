@@ -37,7 +37,7 @@ function aProcess({
   settings?: ReturnType<typeof fileWith>;
 } = {}) {
   const logged: string[] = [];
-  const live = new LiveModels({ settings, backlog: () => Promise.resolve({ waiting: 0, active: 0 }) });
+  const live = new LiveModels({ settings, isEmpty: () => Promise.resolve(true) });
   let asked = 0;
   const discovery = new ModelDiscovery({
     live,

@@ -1,5 +1,5 @@
 import type { Settings } from '@sluice/config';
-import { isWrittenSafely, ResponseStore, responseStores } from '@sluice/response-store';
+import { type AwaitedSafety, DurabilityBarrier, ResponseStore, responseStores } from '@sluice/response-store';
 import {
   closeRedis,
   createLogger,
@@ -40,7 +40,7 @@ export async function openTenants(settings: Settings & { redisUrl: string }): Pr
   const [first] = cells;
   if (!first) throw new RangeError('REDIS_URL has no address');
   const connection = first.commands;
-  const keysOfFirst = first.store.keys.inCell(first.name).prefix;
+  const { prefix: keysOfFirst, barrier } = first.store.keys.inCell(first.name);
   try {
     // The keys of a tenant are in the first cell. Its use is in all of them, of which those that are there are asked.
     await requireRedis(connection, { url: first.url, logger, signal: new AbortController().signal });
@@ -54,13 +54,13 @@ export async function openTenants(settings: Settings & { redisUrl: string }): Pr
   const soon = AbortSignal.timeout(cellsWithinMs);
   await Promise.all(cells.map(({ commands }) => waitForRedis(commands, soon).catch(() => undefined)));
   const store = responseStores(keyPrefix, new Map(cells.map((cell) => [cell.name, cell.store])));
+  // A change may have been made before, by this command or another one, and be no safer than it was.
+  const isReached = (safety: AwaitedSafety) =>
+    new DurabilityBarrier({ ...safety, connection, keys: [barrier] }).reached();
   const isSafe = async () => {
-    if (durability !== 'local') {
-      return isWrittenSafely(connection, { durability, withinMs: timeouts.durabilityMs });
-    }
-    const onDisk = { durability: 'fsync', withinMs: onDiskWithinMs } as const;
+    if (durability !== 'local') return isReached({ durability, withinMs: timeouts.durabilityMs });
     // A revocation should survive a crash of Redis. One without a log, or of before 7.2, cannot promise that.
-    await isWrittenSafely(connection, onDisk).catch(() => undefined);
+    await isReached({ durability: 'fsync', withinMs: onDiskWithinMs }).catch(() => undefined);
     return true;
   };
   const tenants = new Tenants({

@@ -21,6 +21,22 @@ it('misses nobody who is let in while it looks', async () => {
   expect(found.toSorted()).toEqual(['a', 'b', 'c']);
 });
 
+it('finds what it can see of a line, and rejects where the rest cannot be read', async () => {
+  const queue = {
+    waitingIds: (_name: string, { waitsFor, first }: { waitsFor: 'worker' | 'time'; first: number }) =>
+      waitsFor === 'worker' && first > 0
+        ? Promise.reject(new Error('away'))
+        : Promise.resolve([waitsFor].slice(first)),
+    remove: () => Promise.resolve(),
+  };
+  const found: string[] = [];
+  const drain = async () => {
+    for await (const ids of waitingResponses({ queue }, 'm')) found.push(...ids);
+  };
+  await expect(drain()).rejects.toThrow('away');
+  expect(found).toEqual(['worker', 'time']);
+});
+
 it('ends although some stay', async () => {
   const queue = {
     waitingIds: (_name: string, { first }: { first: number }) => Promise.resolve(['a', 'b'].slice(first)),

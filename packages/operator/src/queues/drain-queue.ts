@@ -17,17 +17,26 @@ const step = 100;
  *
  * A response that leaves lets in another one of its tenant, which moves from the line for a place to the line for a worker. So both
  * lines are read until a whole round has nothing new, and the second once more after the first: none is missed on its way.
+ *
+ * Rejects behind those that were found when a part of a line cannot be read.
  */
 export async function* waitingResponses(
   { queue }: Pick<Draining, 'queue'>,
   name: string,
 ): AsyncGenerator<string[]> {
   const seen = new Set<string>();
+  const unread: unknown[] = [];
   for (let isOver = false; !isOver; ) {
     isOver = true;
+    unread.length = 0;
     for (const waitsFor of ['worker', 'time', 'worker'] as const) {
+      const read = (first: number) => queue.waitingIds(name, { waitsFor, first, count: step });
+      const unlessUnread = (error: unknown) => {
+        unread.push(error);
+        return [];
+      };
       for (let first = 0; ; ) {
-        const ids = await queue.waitingIds(name, { waitsFor, first, count: step });
+        const ids = await read(first).catch(unlessUnread);
         if (ids.length === 0) break;
         const fresh = ids.filter((id) => !seen.has(id));
         for (const id of fresh) seen.add(id);
@@ -40,6 +49,7 @@ export async function* waitingResponses(
       }
     }
   }
+  if (unread.length > 0) throw unread[0];
 }
 
 /**

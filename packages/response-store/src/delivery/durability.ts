@@ -24,7 +24,7 @@ export interface AwaitedSafety {
 }
 
 /** Waits until what was written over a connection is as safe as that. False when it takes too long. */
-export async function isWrittenSafely(
+async function isWrittenSafely(
   connection: WaitingConnection,
   { durability, withinMs }: AwaitedSafety,
 ): Promise<boolean> {

@@ -52,7 +52,8 @@ export class KeyChanges {
     for (let round = 0; round < mostRounds; round += 1) {
       const { version, ...stored } = await this.#read();
       const entries = new Map(decide(stored).map((key) => [key.id, storedKeyText(key)]));
-      if (entries.size === 0) return true;
+      // Whoever made it may have been told that it is not safe yet.
+      if (entries.size === 0) return this.#isSafe().catch(() => false);
       const isMade = await this.#send({ from: { version }, entries, version: randomUUID() });
       // It is made, whatever Redis says now.
       if (isMade) return this.#isSafe().catch(() => false);

@@ -20,10 +20,8 @@ function setUp(...models: string[]) {
   let changes = 0;
   const live = new LiveModels({
     settings: settingsWith(...models),
-    backlog: (name) =>
-      isAway
-        ? Promise.reject(new Error('away'))
-        : Promise.resolve({ waiting: waiting.get(name) ?? 0, active: 0 }),
+    isEmpty: (name) =>
+      isAway ? Promise.reject(new Error('away')) : Promise.resolve((waiting.get(name) ?? 0) === 0),
     now: () => at,
     keepMs: 1_000,
   });

@@ -207,9 +207,9 @@ export class LiveModels {
 /** The models of a process, whose queues are from now on those that its `ResponseQueues` names. */
 export function openModels(
   settings: LiveModelsOptions['settings'],
-  queue: Pick<ResponseQueues, 'backlog' | 'setNames'>,
+  queue: Pick<ResponseQueues, 'isEmpty' | 'setNames'>,
 ): LiveModels {
-  const models = new LiveModels({ settings, backlog: (name) => queue.backlog(name) });
+  const models = new LiveModels({ settings, isEmpty: (name) => queue.isEmpty(name) });
   models.onChange(() => queue.setNames(models.queueNames));
   return models;
 }

@@ -1,12 +1,12 @@
 import type { ModelSettings, ProviderSettings, Settings } from '@sluice/config';
-import { type QueueBacklog, queueName } from '@sluice/queue';
+import { queueName } from '@sluice/queue';
 import { pause } from '@sluice/runtime';
 import { acceptedForMs, defaultKeepMs, type ModelsAndProviders } from './stored-settings.ts';
 
 export interface RetiredModelsOptions {
   settings: Pick<Settings, 'timeouts'>;
-  /** Reads what is in a queue, by its encoded name. May reject while Redis is away. */
-  backlog: (name: string) => Promise<Pick<QueueBacklog, 'waiting' | 'active'>>;
+  /** Whether nothing is in a queue, by its encoded name. May reject while Redis is away, or a part of it. */
+  isEmpty: (name: string) => Promise<boolean>;
   /** For durations, in milliseconds; `performance.now` by default. */
   now?: () => number;
   /** How long a removed model and its queue are served at least, in milliseconds; five minutes by default. */
@@ -114,15 +114,12 @@ export class RetiredModels {
   }
 
   async #isOver(queue: string, since: number): Promise<boolean> {
-    const { keepMs = defaultKeepMs, backlog, settings } = this.#options;
+    const { keepMs = defaultKeepMs, isEmpty, settings } = this.#options;
     const keptMs = this.#now() - since;
     if (keptMs < keepMs) return false;
     // A queue that other models share may never be empty. Whatever was accepted for the removed one has ended by then.
     if (keptMs > acceptedForMs(settings.timeouts, keepMs)) return true;
-    return backlog(queueName(queue)).then(
-      ({ waiting, active }) => waiting + active === 0,
-      () => false,
-    );
+    return isEmpty(queueName(queue)).catch(() => false);
   }
 
   async #lookOften(onForgotten: () => void): Promise<void> {

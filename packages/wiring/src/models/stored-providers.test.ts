@@ -39,7 +39,7 @@ function aLive() {
       upstreamKeys: { UPSTREAM_HOUSE: 'sk-1' },
       timeouts: { queueMs: 1_000, backgroundQueueMs: 1_000, totalMs: 1_000 } as never, // The others are not read.
     },
-    backlog: () => Promise.resolve({ waiting: 0, active: 0 }),
+    isEmpty: () => Promise.resolve(true),
   });
 }
 

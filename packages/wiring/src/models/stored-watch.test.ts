@@ -21,7 +21,7 @@ function aWatch() {
       ],
       timeouts: { queueMs: 1_000, backgroundQueueMs: 1_000, totalMs: 1_000 } as never, // The others are not read.
     },
-    backlog: () => Promise.resolve({ waiting: 0, active: 0 }),
+    isEmpty: () => Promise.resolve(true),
   });
   let now: StoredSnapshot | Error = snapshotOf(undefined);
   const answer = () => (now instanceof Error ? Promise.reject(now) : Promise.resolve(now));
