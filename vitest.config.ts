@@ -28,12 +28,14 @@ const isEmbedded = process.env['SLUICE_TEST_STORE'] === 'embedded';
 /** Those to which it makes no difference what their store is, that have none, or that start servers themselves. They run with a server alone. */
 const ofAnyStore = [
   'packages/{simulation,embedded-store,files,providers,bench}/**',
-  'packages/runtime/test/{lifecycle,redis-topology,redis-watch,require-redis,tell-parent}.test.ts',
+  'packages/runtime/test/{lifecycle,redis-roles,redis-topology,redis-watch,require-redis,tell-parent}.test.ts',
   'packages/usage/test/open-database.test.ts',
+  'packages/wiring/test/{cell-watch,joined-cell}.test.ts',
+  'packages/operator/test/index-memory.test.ts',
   'apps/sluice/test/doctor.test.ts',
   'apps/worker/test/{json-checks,server-choices,servers,start-without-redis,told-reason,upstream-health,upstream-pressure}.test.ts',
   'apps/api/test/{admin-acting-gate,admin-app,admin-fuzz,admin-playground,api-reference,authentication,bad-input}.test.ts',
-  'apps/api/test/{broken-requests,cross-origin,durability-replica,input-tokens,json-threads,lease-thread,media-urls,messages}.test.ts',
+  'apps/api/test/{broken-requests,cross-origin,downloads,durability-replica,input-tokens,json-threads,lease-thread,media-urls,messages,overview}.test.ts',
   'apps/api/test/{refused-bodies,slow-reader,start-without-redis,stored-bytes,unread-answers,waiting-memory,websocket}.test.ts',
 ];
 
