@@ -44,7 +44,7 @@ export interface Operator {
   reports: ServiceReports;
   /** The responses of all tenants, as the journal tells of them. */
   index: ResponseIndex;
-  /** Pauses queues again when the store was emptied, from now on. */
+  /** Pauses queues again when the store was emptied, and as the first cell has them in those that join, from now on. */
   start: () => void;
   /** Resolves when nothing runs any more. Twice is fine. */
   stop: () => Promise<void>;
@@ -94,7 +94,13 @@ export function makeOperator(options: OperatorOptions): Operator {
   );
   const joinedPauses = new PartsOfCells(
     options.cells,
-    ({ queue: own }) => new JoinedPauses({ first: options.cells.first.queue, own, logger }),
+    ({ name, queue: own }) =>
+      new JoinedPauses({
+        first: options.cells.first.queue,
+        own,
+        state: () => options.states.of(name),
+        logger,
+      }),
   );
   const reports = serviceReports(options);
   const queues = new OperatorQueues({ ...options, audit, acts });

@@ -147,7 +147,7 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
   return { ...topology, clients, clock, telemetry, store, keyPrefix, queue, letInAll, journal };
 }
 
-/** A cell that joins has nothing yet, and may not answer. */
+/** A cell that joins has nothing yet, and may not answer. What is paused or resumed meanwhile, the apis make so in it before it opens. */
 function uniteQueues({
   cells,
   states,

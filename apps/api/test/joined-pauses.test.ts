@@ -1,0 +1,30 @@
+import { queueName } from '@sluice/queue';
+import { eventually } from '@sluice/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { model, startTestApi, type TestApi } from './test-api.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi({ withoutWorker: true });
+});
+afterAll(() => api.stop());
+
+it('pauses and resumes in a cell that joins what an operator pauses and resumes meanwhile', async () => {
+  const asker = { address: '127.0.0.1' };
+  const url = new URL(api.redis.url);
+  url.searchParams.set('cell', 'E');
+  // The cell stays closed as long as this worker has not reached it.
+  await api.cellProcesses.note('a worker', 'worker', []);
+  api.operator.start();
+  await api.cellChanges.add(url.href);
+  const cell = api.cells.get('E');
+  await eventually(() => cell?.clients.commands.status === 'ready');
+  const pausesInIt = async () => (await cell?.queue.pausedNames()) ?? [];
+  await api.operator.queues.pause(model, asker);
+  await eventually(async () => (await pausesInIt()).includes(queueName(model)));
+  await api.operator.queues.resume(model, asker);
+  await eventually(async () => (await pausesInIt()).length === 0);
+  await api.operator.queues.pause('other', asker);
+  await eventually(async () => (await pausesInIt()).includes('other'));
+  expect(api.states.of('E')).toBe('joining');
+});
