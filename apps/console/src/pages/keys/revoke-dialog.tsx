@@ -4,6 +4,7 @@ import { act } from '../../api/request.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { notifyDone } from '../../components/notify.ts';
 import { useLast } from '../../components/use-last.ts';
+import { safetyWords } from './safety-words.ts';
 
 interface RevokeDialogProps {
   /** The key that is asked about; the dialog is closed without one. */
@@ -19,7 +20,7 @@ export function RevokeDialog({ shown, onClose }: RevokeDialogProps) {
   const { id } = key;
   const revoke = async () => {
     const revoked = await act<RevokedKey>('POST', `/keys/${encodeURIComponent(id)}/revoke`);
-    notifyDone(`The key of ${revoked.tenant} is revoked.`);
+    notifyDone(`The key of ${revoked.tenant} is revoked.${safetyWords(revoked.is_safe)}`);
     // An api may take a moment to hear of it. The list is read again soon by itself.
     client.setQueriesData<KeyPages>({ queryKey: ['/keys'] }, (before) => before && withRevoked(before, id));
   };

@@ -7,6 +7,7 @@ import { notifyDone } from '../../components/notify.ts';
 import { formatCount } from '../../format/numbers.ts';
 import type { KeyField } from '../keys/key-form.ts';
 import { KeyLimits } from '../keys/key-limits.tsx';
+import { safetyWords } from '../keys/safety-words.ts';
 import classes from '../keys/keys.module.css';
 import { problemOf } from '../keys/key-problem.ts';
 import { limitsChange, type LimitsForm, limitsFormOf } from './limits-form.ts';
@@ -50,8 +51,8 @@ function ChangeLimits({ row, onClose }: Pick<LimitsDialogProps, 'row' | 'onClose
   const save = useMutation({
     mutationFn: () =>
       act<ChangedTenant>('POST', `/tenants/${encodeURIComponent(tenant)}/limits`, { body: body ?? {} }),
-    onSuccess: ({ keys }) => {
-      notifyDone(changedWords(tenant, keys));
+    onSuccess: ({ keys, is_safe: isSafe }) => {
+      notifyDone(changedWords(tenant, keys) + safetyWords(isSafe));
       void client.invalidateQueries({ queryKey: ['/tenants'] });
       onClose();
     },
