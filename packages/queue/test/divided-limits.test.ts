@@ -1,5 +1,5 @@
 import { randomFrom, testRedis, type TestRedis } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DividedLimits, type LimitedCell } from '../src/slots/divided-limits.ts';
 
 let redis: TestRedis;
@@ -178,6 +178,38 @@ describe('a limit that is divided over cells', () => {
     });
     await look(divider);
     expect((await cells.limits()).slice(0, 2)).toEqual([2, 2]);
+  });
+
+  it('is divided in each queue although a look at all of them takes longer than the right to stands', async () => {
+    const cells = new Cells('many');
+    const leader = `${cells.prefix('0')}slots-leader`;
+    let now = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+    // Each queue takes two seconds.
+    const slow = new Proxy(redis.client, {
+      get(client, name) {
+        if (name !== 'hgetall') return Reflect.get(client, name).bind(client);
+        return async (key: string) => {
+          now += 2_000;
+          const leftMs = (await client.pttl(leader)) - 2_000;
+          await (leftMs > 0 ? client.pexpire(leader, leftMs) : client.del(leader));
+          return client.hgetall(key);
+        };
+      },
+    });
+    const [first, ...others] = cells.names.map((name) =>
+      cells.limited(name, name === '0' ? slow : redis.client),
+    );
+    if (!first) throw new Error('there is no cell');
+    const limits = () => new Map(['1', '2', '3', '4', queue].map((name) => [name, 9]));
+    const divider = new DividedLimits({ cells: () => [first, ...others], limits, process: 'one', onError });
+    try {
+      await look(divider, 1);
+    } finally {
+      clock.mockRestore();
+    }
+    expect(await cells.limits()).toEqual([3, 3, 3]);
+    expect(await redis.client.get(leader)).toBe('one');
   });
 
   it('is lifted again where a worker of other settings has set one', async () => {

@@ -11,6 +11,9 @@ const divideEveryMs = 1_000;
 /** How long the right to divide stands without a renewal, in milliseconds. */
 const leaseMs = 5_000;
 
+/** A look at many queues may take longer than that, and renews the right so often, in milliseconds. */
+const renewEveryMs = 1_000;
+
 /** After so many looks, limits are lifted once more where there is none. */
 const liftAgainAfter = 10;
 
@@ -109,7 +112,13 @@ export class DividedLimits {
     // A worker of other settings may have limited what has no limit any more.
     if ((this.#lookCount += 1) % liftAgainAfter === 0) this.#lifted.clear();
     const faults: unknown[] = [];
+    let ledAt = performance.now();
     for (const [queue, limit] of this.#options.limits()) {
+      if (performance.now() - ledAt >= renewEveryMs) {
+        // Whoever has the right by now begins with the first queue.
+        if (!(await this.#leads())) break;
+        ledAt = performance.now();
+      }
       const change = limit === undefined ? this.#lift(queue) : this.#divide(queue, limit);
       // What goes wrong with one queue keeps no other from its limit.
       await change.catch((error: unknown) => faults.push(error));
