@@ -19,7 +19,10 @@ export interface ClientOptions {
 }
 
 export interface CallOptions {
-  /** Ends the call, and with it a response in the foreground. The call then rejects with the signal's reason. */
+  /**
+   * Ends the call, and with it a response in the foreground once the time has passed that its key leaves for a retry: thirty
+   * seconds by default. The call then rejects with the signal's reason.
+   */
   signal?: AbortSignal;
 }
 

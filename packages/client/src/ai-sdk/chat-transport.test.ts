@@ -269,6 +269,17 @@ describe('a page that is loaded again', () => {
     expect(await after.reconnectToStream({ chatId: 'chat' })).toBeNull();
   });
 
+  it('finds the later one of two responses when the first has ended', async () => {
+    const { client } = fakeClient();
+    const storage = memoryStorage();
+    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+    const first = await transport.sendMessages({ ...sending, messages: [question] });
+    const later = JSON.stringify({ responseId: 'create-response_2' });
+    await storage.set('chat', later);
+    await read(first);
+    expect(await storage.get('chat')).toBe(later);
+  });
+
   it.each([
     ['before its first event', slowClient],
     ['while it is read', fakeClient],
@@ -276,9 +287,12 @@ describe('a page that is loaded again', () => {
     const { client, asked } = clientOf();
     const storage = memoryStorage();
     await storage.set('chat', JSON.stringify({ responseId: id }));
-    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+    // A page may make one each time that it renders.
+    const transport = () => createChatTransport({ client, request: { model: 'm' }, storage });
     const resume = (abortSignal: AbortSignal) =>
-      void transport.reconnectToStream({ chatId: 'chat', abortSignal }).catch(() => undefined);
+      void transport()
+        .reconnectToStream({ chatId: 'chat', abortSignal })
+        .catch(() => undefined);
     const first = new AbortController();
     const second = new AbortController();
     resume(first.signal);

@@ -35,7 +35,8 @@ const idWithinMs = 10_000;
  *
  * Responses run in the background, so one survives a page that is loaded again: its id is kept from its first event until its
  * last chunk was read, and `resume: true` reads it from its beginning. A chat that is stopped cancels its response, as soon as the
- * id is known. A page that is left does not, and neither does a chat that is resumed once more, which ends the reading before.
+ * id is known: a component that is unmounted stops a chat that it has made itself. A page that is left does not, and neither does a
+ * chat that is resumed once more, which ends the reading before.
  */
 export function createChatTransport<Message extends UIMessage = UIMessage>({
   client,
@@ -43,7 +44,6 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
   prepareRequest = ({ messages, body }) => ({ ...request, ...body, input: inputOf(messages) }),
   storage = pageStorage(),
 }: ChatTransportOptions<Message>): ChatTransport<Message> {
-  const resumptions = new Resumptions();
   return {
     resumeStreamIsReplay: true,
     async sendMessages(options) {
@@ -82,7 +82,7 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
       } catch (error) {
         if (abortSignal?.aborted) stopChat(shown, pending.responseId);
         if (!isGone(error)) throw error;
-        await storage.delete(chatId);
+        await forget(shown, pending.responseId);
         return null;
       }
     },
@@ -122,7 +122,8 @@ class Reading {
 
 /**
  * How often each chat was resumed. A chat that is resumed aborts the reading before, as one that is stopped does, and asks for the
- * next one at once: the effects of a page in React's strict mode run twice.
+ * next one at once: the effects of a page in React's strict mode run twice. A page may make a transport each time that it renders, so
+ * all transports count together.
  */
 class Resumptions {
   readonly #counts = new Map<string, number>();
@@ -144,6 +145,8 @@ class Resumptions {
   }
 }
 
+const resumptions = new Resumptions();
+
 interface ShownChat {
   client: Pick<Client, 'cancel'>;
   storage: ChatStorage;
@@ -156,12 +159,18 @@ interface ShownChat {
  * Cancels the response of a chat that is stopped, unless another reading has taken it over: that one begins behind the abort
  * signal, in the same step. Whether the response is cancelled in time or ends by itself, nobody looks any more.
  */
-function stopChat({ client, storage, chatId, isTakenOver }: ShownChat, responseId: string): void {
+function stopChat(shown: ShownChat, responseId: string): void {
   queueMicrotask(() => {
-    if (isTakenOver()) return;
-    void Promise.resolve(storage.delete(chatId)).catch(() => undefined);
-    client.cancel(responseId).catch(() => undefined);
+    if (shown.isTakenOver()) return;
+    void forget(shown, responseId).catch(() => undefined);
+    shown.client.cancel(responseId).catch(() => undefined);
   });
+}
+
+/** Forgets what is kept of a chat, unless it is another response by now. */
+async function forget({ storage, chatId }: ShownChat, responseId: string): Promise<void> {
+  const kept = pendingIn(await storage.get(chatId));
+  if (!kept || kept.responseId === responseId) await storage.delete(chatId);
 }
 
 /** Reads a response as chunks, from its first event on. A chat that is stopped cancels it. */
@@ -196,7 +205,7 @@ function show(
           if (sent > 0) return;
         }
         leave();
-        await shown.storage.delete(shown.chatId);
+        await forget(shown, responseId);
         controller.close();
       } catch (error) {
         leave();

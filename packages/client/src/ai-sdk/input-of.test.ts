@@ -65,4 +65,9 @@ it('makes the parts of a message chunks that make the same message', async () =>
   let message: UIMessage | undefined;
   for await (const state of readUIMessageStream({ stream })) message = state;
   expect(message).toMatchObject(assistant);
+  // A chat runs the tool of each such chunk, and the others have been answered.
+  const run = chunksOf(assistant).flatMap((chunk) =>
+    chunk.type === 'tool-input-available' ? chunk.toolCallId : [],
+  );
+  expect(run).toEqual(['c3']);
 });

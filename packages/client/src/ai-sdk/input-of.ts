@@ -67,12 +67,16 @@ export function chunksOf({ parts }: UIMessage): UIMessageChunk[] {
     if (!tool || tool.state === 'input-streaming') return [];
     const { toolCallId, toolName, state, input, output, errorText } = tool;
     const dynamic = part.type === 'dynamic-tool' && { dynamic: true };
-    const called: UIMessageChunk = { type: 'tool-input-available', toolCallId, toolName, input, ...dynamic };
+    // A chat runs the tool of an input that is available, so a call that was answered shows its input only as it came in.
+    const answered: UIMessageChunk[] = [
+      { type: 'tool-input-start', toolCallId, toolName, ...dynamic },
+      { type: 'tool-input-delta', toolCallId, inputTextDelta: JSON.stringify(input ?? {}) },
+    ];
     if (state === 'output-available')
-      return [called, { type: 'tool-output-available', toolCallId, output, ...dynamic }];
+      return [...answered, { type: 'tool-output-available', toolCallId, output, ...dynamic }];
     if (errorText !== undefined)
-      return [called, { type: 'tool-output-error', toolCallId, errorText, ...dynamic }];
-    return [called];
+      return [...answered, { type: 'tool-output-error', toolCallId, errorText, ...dynamic }];
+    return [{ type: 'tool-input-available', toolCallId, toolName, input, ...dynamic }];
   });
 }
 
