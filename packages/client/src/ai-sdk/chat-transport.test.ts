@@ -269,6 +269,27 @@ describe('a page that is loaded again', () => {
     expect(await after.reconnectToStream({ chatId: 'chat' })).toBeNull();
   });
 
+  it('is read to its end, and can be stopped, where its storage fails', async () => {
+    const { client, asked } = fakeClient();
+    const full = () => Promise.reject(new Error('full'));
+    const storage = { get: () => undefined, set: full, delete: full };
+    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+    const message = await read(await transport.sendMessages({ ...sending, messages: [question] }));
+    expect(message).toMatchObject({ id });
+    const stopping = new AbortController();
+    await transport.sendMessages({ ...sending, messages: [question], abortSignal: stopping.signal });
+    stopping.abort();
+    await vi.waitFor(() => expect(asked.cancelled).toEqual([id]));
+  });
+
+  it('goes on with the earlier message that an output belongs to', async () => {
+    const { client } = fakeClient();
+    const transport = createChatTransport({ client, request: { model: 'm' }, storage: memoryStorage() });
+    const messages: UIMessage[] = ['a1', 'a2'].map((each) => ({ id: each, role: 'assistant', parts: [] }));
+    const stream = await transport.sendMessages({ ...sending, messages, messageId: 'a1' });
+    expect(await read(stream)).toMatchObject({ id: 'a1' });
+  });
+
   it('finds the later one of two responses when the first has ended', async () => {
     const { client } = fakeClient();
     const storage = memoryStorage();

@@ -47,21 +47,23 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
   return {
     resumeStreamIsReplay: true,
     async sendMessages(options) {
-      const { chatId, messages, trigger, abortSignal } = options;
+      const { chatId, messages, messageId, trigger, abortSignal } = options;
       const asked = await prepareRequest(options);
       abortSignal?.throwIfAborted();
       const reading = new Reading();
       const events = client.stream({ ...asked, background: true }, { signal: reading.signal });
       const first = await firstUnlessStopped(client, events, { reading, stopped: abortSignal });
       reading.endWith(abortSignal);
-      const last = messages.at(-1);
+      // An output that comes late may belong to an earlier message.
+      const last = messages.find(({ id }) => id === messageId) ?? messages.at(-1);
       const goesOn = trigger === 'submit-message' && last?.role === 'assistant';
       const responseId = first.response.id;
       const pending: Pending = {
         responseId,
         ...(goesOn && { messageId: last.id, before: chunksOf(last) }),
       };
-      await storage.set(chatId, JSON.stringify(pending));
+      // Without it the response is read to its end all the same, unless the page is loaded again.
+      await asFarAsPossible(() => storage.set(chatId, JSON.stringify(pending)));
       // The chat has the parts of the message: they are repeated only to a page that is loaded again.
       const shown = { client, storage, chatId, isTakenOver: resumptions.since(chatId) };
       return show(shown, { ...pending, before: [] }, events, {
@@ -162,9 +164,18 @@ interface ShownChat {
 function stopChat(shown: ShownChat, responseId: string): void {
   queueMicrotask(() => {
     if (shown.isTakenOver()) return;
-    void forget(shown, responseId).catch(() => undefined);
+    void asFarAsPossible(() => forget(shown, responseId));
     shown.client.cancel(responseId).catch(() => undefined);
   });
+}
+
+/** A storage that fails is no failure of a chat. */
+async function asFarAsPossible(act: () => void | Promise<void>): Promise<void> {
+  try {
+    await act();
+  } catch {
+    // The response goes on.
+  }
 }
 
 /** Forgets what is kept of a chat, unless it is another response by now. */
@@ -205,7 +216,7 @@ function show(
           if (sent > 0) return;
         }
         leave();
-        await forget(shown, responseId);
+        await asFarAsPossible(() => forget(shown, responseId));
         controller.close();
       } catch (error) {
         leave();
