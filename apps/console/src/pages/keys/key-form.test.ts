@@ -1,6 +1,6 @@
 import { forEachLimit, limitNames } from '@sluice/contract/tenant-limits';
 import { expect, it } from 'vitest';
-import { emptyKeyForm, fieldOfParam, keyRequest } from './key-form.ts';
+import { emptyKeyForm, fieldOfParam, keyRequest, numberOf } from './key-form.ts';
 
 it('asks for what was filled in alone', () => {
   expect(keyRequest({ ...emptyKeyForm, tenant: ' team ' })).toEqual({
@@ -48,4 +48,12 @@ it('has every limit of a tenant, and finds an error at its field', () => {
   const limits = forEachLimit(() => '7');
   expect(keyRequest({ ...emptyKeyForm, limits })).toMatchObject({ limits: forEachLimit(() => 7) });
   for (const name of limitNames) expect(fieldOfParam(`limits.${name}`)).toBe(`limits.${name}`);
+});
+
+it('takes thousands that are set apart, and sends a decimal comma as it is', () => {
+  expect(['1,200', '1 200 000', '1_200.5', '12', '0.5'].map(numberOf)).toEqual([
+    1200, 1_200_000, 1200.5, 12, 0.5,
+  ]);
+  for (const typed of ['9,99', '0,5', '0,500', '12,5000', '1,200 000', 'much'])
+    expect(numberOf(typed)).toBe(typed);
 });

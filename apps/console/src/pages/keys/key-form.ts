@@ -38,10 +38,14 @@ export function keyRequest(form: KeyForm): Record<string, unknown> {
   };
 }
 
+/** A number whose thousands are set apart by one sign. A comma anywhere else may be that of a decimal. */
+const grouped = /^[1-9]\d{0,2}([\s,_])\d{3}(?:\1\d{3})*(?:\.\d+)?$/;
+
 /** The typed text, as a number where it is one. */
 export function numberOf(typed: string): number | string {
-  const number = Number(typed.replaceAll(/[\s,_]/g, ''));
-  return Number.isFinite(number) ? number : typed.trim();
+  const text = typed.trim();
+  const number = Number(grouped.test(text) ? text.replaceAll(/[\s,_]/g, '') : text);
+  return Number.isFinite(number) ? number : text;
 }
 
 /** A field of the form, as errors name it. */

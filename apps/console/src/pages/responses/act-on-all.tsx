@@ -43,7 +43,7 @@ export function ActOnAll({ filter, span, total, hasFilters, onStarted }: ActOnAl
             Cancel those that have not ended
           </Menu.Item>
           <Menu.Item leftSection={<IconRefresh size={16} />} onClick={() => choose('retry')}>
-            Retry those that failed or were cancelled
+            Retry all that have ended, completed ones too
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
