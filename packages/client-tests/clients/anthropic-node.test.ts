@@ -1,7 +1,7 @@
-import { setTimeout } from 'node:timers/promises';
 import Anthropic from '@anthropic-ai/sdk';
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
 import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod';
+import { eventually } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ClientSite, mounts, oneRequestKeys, onlyPrompt, startClientSite } from '../src/client-site.ts';
@@ -78,11 +78,10 @@ describe.each(mounts)('@anthropic-ai/sdk at $mount', ({ mount }) => {
         { custom_id: 'wrong', params: { ...params, model: 'unknown' } },
       ],
     });
-    let batch = made;
-    while (batch.processing_status !== 'ended') {
-      await setTimeout(100);
-      batch = await batches.retrieve(made.id);
-    }
+    const batch = await eventually(async () => {
+      const now = await batches.retrieve(made.id);
+      return now.processing_status === 'ended' && now;
+    });
     expect(batch.request_counts).toMatchObject({ succeeded: 1, errored: 1 });
     const results = await Array.fromAsync(await batches.results(made.id));
     const [right, wrong] = results.toSorted((one, other) => one.custom_id.localeCompare(other.custom_id));

@@ -11,7 +11,7 @@ describe('the file of a snapshot', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** What the store calls, with names in a memory as it has one. */
+  /** The calls of the store, which passes names in its memory. */
   function storeOf(file: SnapshotFile) {
     const wasi = { fd_sync: vi.fn(() => 0), path_rename: vi.fn(() => 7) };
     const memory = new ArrayBuffer(64);

@@ -35,7 +35,7 @@ export class SnapshotFile {
     return this.#placed;
   }
 
-  /** What the store imports in place of what WASI has: it neither waits for the disk nor renames its snapshots itself. */
+  /** The imports of the store in place of those of WASI: it neither waits for the disk nor renames its snapshots itself. */
   imports(wasi: WasiImports, memory: () => ArrayBufferLike): WasiImports {
     const textAt = (at: number, bytes: number) => Buffer.from(memory(), at, bytes).toString();
     const rename = (from: string): number => {
@@ -47,7 +47,7 @@ export class SnapshotFile {
       const before = this.#placed.catch(() => undefined);
       const number = (this.#written += 1);
       this.#placed = before.then(() => this.#place(number));
-      // Whoever saves looks.
+      // The failure is for those who wait for it.
       this.#placed.catch(() => undefined);
       return SUCCESS;
     };

@@ -63,8 +63,8 @@ function figuresOfCells(all: QueuesByCell): Figures {
   const askEach = async <Answer>(question: (queue: ResponseQueue) => Promise<Answer>) => {
     const answers = await Promise.allSettled(all().map(question));
     const there = answers.filter((answer) => answer.status === 'fulfilled').map(({ value }) => value);
-    const away = answers.filter((answer) => answer.status === 'rejected');
-    if (there.length === 0 && away[0]) throw away[0].reason;
+    const away = answers.find((answer) => answer.status === 'rejected');
+    if (there.length === 0 && away) throw away.reason;
     return { there, away };
   };
   const ask = async <Answer>(question: (queue: ResponseQueue) => Promise<Answer>) =>
@@ -114,7 +114,7 @@ function figuresOfCells(all: QueuesByCell): Figures {
       );
       const ids = there.flat().slice(first, first + count);
       // Nobody knows whether these are all.
-      if (ids.length === 0 && away[0]) throw away[0].reason;
+      if (ids.length === 0 && away) throw away.reason;
       return ids;
     },
   };

@@ -1,5 +1,5 @@
 export { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
-export { type AwaitedSafety, type Durability, DurabilityBarrier } from './delivery/durability.ts';
+export { type Durability, DurabilityBarrier } from './delivery/durability.ts';
 export { CallerStore, type CallerStoreOptions } from './caller-store.ts';
 export {
   type AttemptStores,

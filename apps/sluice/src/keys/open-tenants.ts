@@ -1,5 +1,5 @@
 import type { Settings } from '@sluice/config';
-import { type AwaitedSafety, DurabilityBarrier, ResponseStore, responseStores } from '@sluice/response-store';
+import { DurabilityBarrier, ResponseStore, responseStores } from '@sluice/response-store';
 import {
   closeRedis,
   createLogger,
@@ -40,11 +40,11 @@ export async function openTenants(settings: Settings & { redisUrl: string }): Pr
   const [first] = cells;
   if (!first) throw new RangeError('REDIS_URL has no address');
   const connection = first.commands;
-  const { prefix: keysOfFirst, barrier } = first.store.keys.inCell(first.name);
+  const keysOfFirst = first.store.keys.inCell(first.name);
   try {
     // The keys of a tenant are in the first cell. Its use is in all of them, of which those that are there are asked.
     await requireRedis(connection, { url: first.url, logger, signal: new AbortController().signal });
-    const stored = await new StoredCells({ connection, keyPrefix: keysOfFirst }).read();
+    const stored = await new StoredCells({ connection, keyPrefix: keysOfFirst.prefix }).read();
     for (const [name, { url }] of stored.cells)
       if (url !== undefined && cells.every((cell) => cell.name !== name)) cells.push(open({ name, url }));
   } catch (error) {
@@ -54,19 +54,24 @@ export async function openTenants(settings: Settings & { redisUrl: string }): Pr
   const soon = AbortSignal.timeout(cellsWithinMs);
   await Promise.all(cells.map(({ commands }) => waitForRedis(commands, soon).catch(() => undefined)));
   const store = responseStores(keyPrefix, new Map(cells.map((cell) => [cell.name, cell.store])));
-  // A change may have been made before, by this command or another one, and be no safer than it was.
-  const isReached = (safety: AwaitedSafety) =>
-    new DurabilityBarrier({ ...safety, connection, keys: [barrier] }).reached();
+  // It writes something of its own: the change may have been made by another command, and be no safer than it was.
+  const barrier = new DurabilityBarrier({
+    connection,
+    keys: [keysOfFirst.barrier],
+    ...(durability === 'local'
+      ? { durability: 'fsync', withinMs: onDiskWithinMs }
+      : { durability, withinMs: timeouts.durabilityMs }),
+  });
   const isSafe = async () => {
-    if (durability !== 'local') return isReached({ durability, withinMs: timeouts.durabilityMs });
+    if (durability !== 'local') return barrier.reached();
     // A revocation should survive a crash of Redis. One without a log, or of before 7.2, cannot promise that.
-    await isReached({ durability: 'fsync', withinMs: onDiskWithinMs }).catch(() => undefined);
+    await barrier.reached().catch(() => undefined);
     return true;
   };
   const tenants = new Tenants({
     settings,
     connection,
-    keyPrefix: keysOfFirst,
+    keyPrefix: keysOfFirst.prefix,
     store,
     isSafe,
     logger,

@@ -66,10 +66,7 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
       await asFarAsPossible(() => storage.set(chatId, JSON.stringify(pending)));
       // The chat has the parts of the message: they are repeated only to a page that is loaded again.
       const shown = { client, storage, chatId, isTakenOver: resumptions.since(chatId) };
-      return show(shown, { ...pending, before: [] }, events, {
-        first,
-        reading,
-      });
+      return show(shown, { ...pending, before: [] }, events, { first, reading });
     },
     async reconnectToStream({ chatId, abortSignal }) {
       const shown = { client, storage, chatId, isTakenOver: resumptions.begin(chatId) };
@@ -164,7 +161,7 @@ interface ShownChat {
 function stopChat(shown: ShownChat, responseId: string): void {
   queueMicrotask(() => {
     if (shown.isTakenOver()) return;
-    void asFarAsPossible(() => forget(shown, responseId));
+    void forget(shown, responseId);
     shown.client.cancel(responseId).catch(() => undefined);
   });
 }
@@ -178,10 +175,12 @@ async function asFarAsPossible(act: () => void | Promise<void>): Promise<void> {
   }
 }
 
-/** Forgets what is kept of a chat, unless it is another response by now. */
-async function forget({ storage, chatId }: ShownChat, responseId: string): Promise<void> {
-  const kept = pendingIn(await storage.get(chatId));
-  if (!kept || kept.responseId === responseId) await storage.delete(chatId);
+/** Forgets what is kept of a chat, unless it is another response by now. Never rejects. */
+function forget({ storage, chatId }: ShownChat, responseId: string): Promise<void> {
+  return asFarAsPossible(async () => {
+    const kept = pendingIn(await storage.get(chatId));
+    if (!kept || kept.responseId === responseId) await storage.delete(chatId);
+  });
 }
 
 /** Reads a response as chunks, from its first event on. A chat that is stopped cancels it. */
@@ -216,7 +215,7 @@ function show(
           if (sent > 0) return;
         }
         leave();
-        await asFarAsPossible(() => forget(shown, responseId));
+        await forget(shown, responseId);
         controller.close();
       } catch (error) {
         leave();

@@ -115,7 +115,7 @@ export class DividedLimits {
     let ledAt = performance.now();
     for (const [queue, limit] of this.#options.limits()) {
       if (performance.now() - ledAt >= renewEveryMs) {
-        // Whoever has the right by now begins with the first queue.
+        // The process that has the right by now begins with the first queue.
         if (!(await this.#leads())) break;
         ledAt = performance.now();
       }

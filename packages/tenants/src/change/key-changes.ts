@@ -52,9 +52,9 @@ export class KeyChanges {
     for (let round = 0; round < mostRounds; round += 1) {
       const { version, ...stored } = await this.#read();
       const entries = new Map(decide(stored).map((key) => [key.id, storedKeyText(key)]));
-      // Whoever made it may have been told that it is not safe yet.
-      if (entries.size === 0) return this.#isSafe().catch(() => false);
-      const isMade = await this.#send({ from: { version }, entries, version: randomUUID() });
+      // A change that is there already may not have been safe when it was made.
+      const isMade =
+        entries.size === 0 || (await this.#send({ from: { version }, entries, version: randomUUID() }));
       // It is made, whatever Redis says now.
       if (isMade) return this.#isSafe().catch(() => false);
     }
