@@ -16,10 +16,12 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.compi
 
 /** Files that are short and take long. A fresh clone knows no times and begins with the largest files, so these would end alone. */
 const longest = new Set(
-  `simulation quick-run redis-topology upstream-pressure lost-replies stored-bytes durability-replica
-  faults large-answers large-contexts long-waits rolling-restart two-releases poison cells-change
-  backup delivery-resume keys-command redis-cluster redis-commands redis-path
-  settings-changes sizes upstream-neighbours websockets`.split(/\s+/),
+  `simulation quick-run redis-topology upstream-pressure lost-replies stored-bytes durability-replica faults
+  large-answers large-contexts long-waits rolling-restart two-releases poison cells-change backup delivery-resume
+  keys-command redis-cluster redis-commands redis-path settings-changes sizes upstream-neighbours websockets
+  console-pages start-command cells console-shell readme-walk prometheus cell-watch downloads worker`.split(
+    /\s+/,
+  ),
 );
 
 /** Whether the tests run once more, on the store of a machine that has no server. */

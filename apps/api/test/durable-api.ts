@@ -75,6 +75,14 @@ export async function acceptedIds(answers: readonly Response[]): Promise<string[
   return Promise.all(accepted.map(async (answer) => ((await answer.json()) as { id: string }).id));
 }
 
+/** A background response that is accepted, once the replica follows. One that is slow for a moment has requests refused. */
+export function acceptedOnce(api: DurableApi): Promise<{ id: string }> {
+  return eventually(async () => {
+    const answer = await api.create({ background: true });
+    return answer.status === 200 && ((await answer.json()) as { id: string });
+  });
+}
+
 /** An api that can reach what it promises answers whoever asks, whole and as a stream. */
 export async function expectAnswers(api: DurableApi): Promise<void> {
   await api.startWorker();
