@@ -33,9 +33,6 @@ export type RouteBlock =
 /** Undefined when a route takes calls. */
 export type BlockOf = (route: ModelRoute) => RouteBlock | undefined;
 
-/** The routes of each model that this worker serves, in the order of the operator's file. */
-export type ModelRoutes = ReadonlyMap<string, readonly ModelRoute[]>;
-
 /** How often each route has failed for one response. */
 export type TriedRoutes = Map<ModelRoute, number>;
 

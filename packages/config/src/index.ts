@@ -21,7 +21,7 @@ export { isLoopback } from './hosts.ts';
 export { loadSettings, type SettingsSources } from './load-settings.ts';
 export { StoredRefusal } from './stored-refusal.ts';
 export { suggestName } from './nearest-name.ts';
-export { mostServers, type StoredProvider, storedProviderTypes } from './provider-schema.ts';
+export { mostServers, type StoredProvider } from './provider-schema.ts';
 export { serverAddress } from './server-checks.ts';
 export { serversOf, type ServerSettings } from './servers-of.ts';
 export {

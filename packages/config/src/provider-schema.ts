@@ -276,9 +276,6 @@ export const storedProviderSchema = z.discriminatedUnion('type', [
 /** The members of a stored provider, in the names of `providers[]`, as its operator gave them. */
 export type StoredProvider = z.input<typeof storedProviderSchema>;
 
-/** The kinds of providers that may be stored. */
-export const storedProviderTypes = ['openai-chat', 'openai-responses', 'simulator'] as const;
-
 function addressOfServer() {
   return z.string().superRefine((value, context) => {
     const message = faultOfBaseUrl(value);

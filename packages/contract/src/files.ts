@@ -6,7 +6,6 @@ import { anyId, choice, member, pageLimit } from './request-parts.ts';
 
 /** The purposes of an upload. */
 export const uploadPurposes = ['batch', 'user_data'] as const;
-export type UploadPurpose = (typeof uploadPurposes)[number];
 
 /** The purposes of all files, those of the service among them. */
 export const filePurposes = [...uploadPurposes, 'batch_output'] as const;

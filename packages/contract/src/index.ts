@@ -231,7 +231,6 @@ export {
   type ListFilesQuery,
   listFilesQuerySchema,
   uploadFieldsSchema,
-  type UploadPurpose,
   uploadPurposes,
 } from './files.ts';
 export {

@@ -49,6 +49,5 @@ export {
   linesOfMessages,
   type MessageBatch,
   messageBatchListSchema,
-  messageBatchResultSchema,
   messageBatchSchema,
 } from './messages/message-batches.ts';

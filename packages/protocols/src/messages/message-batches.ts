@@ -1,7 +1,5 @@
 import { ServiceError } from '@sluice/contract';
 import { z } from 'zod';
-import { messageErrorSchema } from './message-params.ts';
-import { messageSchema } from './message.ts';
 
 /** Batches of messages, in the form of Anthropic's API (https://docs.claude.com/en/api/creating-message-batches). */
 
@@ -49,17 +47,6 @@ export const messageBatchListSchema = z.object({
 export const deletedMessageBatchSchema = z.object({
   id: z.string(),
   type: z.literal('message_batch_deleted'),
-});
-
-/** One line of the results. */
-export const messageBatchResultSchema = z.object({
-  custom_id: z.string(),
-  result: z.discriminatedUnion('type', [
-    z.object({ type: z.literal('succeeded'), message: messageSchema }),
-    z.object({ type: z.literal('errored'), error: messageErrorSchema }),
-    z.object({ type: z.literal('canceled') }),
-    z.object({ type: z.literal('expired') }),
-  ]),
 });
 
 /**

@@ -118,10 +118,6 @@ export class SimulatedStore {
     if (sockets.length > 0) this.step();
   }
 
-  get memoryBytes(): number {
-    return this.#exports.memory.buffer.byteLength;
-  }
-
   #socketCalls() {
     return {
       socket: () => this.#nextNumber++,
