@@ -35,8 +35,8 @@ export function rescueOfWorker({ cell, runner, logger }: RescuingWorker): Rescue
     priorityOf: async (responseId) => (await store.queuePriority(responseId)) ?? 1,
     standInLine: (responseId) => store.standInLine(responseId),
     farQueues: () => store.farQueues(ofCell),
-    // A queue of a model that this process does not serve is somebody else's.
-    renumber: async (name) => queue.names.includes(name) && store.renumber(ofCell, name, queue.order(name)),
+    // Also of a model that only other workers serve: nobody else looks after its queue.
+    renumber: (name) => store.renumber(ofCell, name, queue.order(name)),
     logger,
   });
   return new RescueSchedule({

@@ -1,6 +1,7 @@
-import { randomFrom, testRedis, type TestRedis } from '@sluice/testing';
+import { eventually, randomFrom, testRedis, type TestRedis } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DividedLimits, type LimitedCell } from '../src/slots/divided-limits.ts';
+import { ToldLimits } from '../src/slots/told-limits.ts';
 
 let redis: TestRedis;
 beforeAll(async () => {
@@ -210,6 +211,61 @@ describe('a limit that is divided over cells', () => {
     }
     expect(await cells.limits()).toEqual([3, 3, 3]);
     expect(await redis.client.get(leader)).toBe('one');
+  });
+
+  it('is divided by whoever has the right to, also where that process does not serve the queue', async () => {
+    const cells = new Cells('pools');
+    const [first, ...others] = cells.names.map((name) => cells.limited(name, redis.client));
+    if (!first) throw new Error('there is no cell');
+    const ofOthers = new DividedLimits({
+      cells: () => [first, ...others],
+      limits: () => new Map([['other', 5]]),
+      process: 'one',
+      onError,
+    });
+    await look(ofOthers);
+    const divider = cells.divider('two', () => 6);
+    await divider.prepare(first);
+    await look(divider, 1);
+    await look(ofOthers);
+    expect(await cells.limits()).toEqual([2, 2, 2]);
+  });
+
+  it('is not divided any more when no process has told it for a while', async () => {
+    const cells = new Cells('lapsed');
+    const [first] = cells.names.map((name) => cells.limited(name, redis.client));
+    if (!first) throw new Error('there is no cell');
+    const told = { connection: redis.client, key: `${first.keyPrefix}slots-limits` };
+    const mine = new ToldLimits();
+    const theirs = new ToldLimits();
+    let now = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+    const tell = async (limit: number | undefined) => {
+      const before = await redis.client.hget(told.key, 'a');
+      // A note that is told again differs by the time, of which a millisecond may not have gone by.
+      await eventually(async () => {
+        await new ToldLimits().tell(told, new Map([['a', limit]]));
+        return (await redis.client.hget(told.key, 'a')) !== before;
+      });
+    };
+    try {
+      await theirs.tell(told, new Map([['b', 2]]));
+      await tell(1);
+      const all = [
+        ['a', 1],
+        ['b', 2],
+      ] as const;
+      expect(await mine.read(told)).toEqual(new Map(all));
+      now = 20_000;
+      await tell(undefined);
+      await mine.read(told);
+      now = 30_000;
+      expect(await mine.read(told)).toEqual(new Map([['a', undefined]]));
+      expect(await redis.client.hkeys(told.key)).toEqual(['a']);
+    } finally {
+      clock.mockRestore();
+    }
+    expect(await redis.client.pttl(told.key)).toBeGreaterThan(0);
   });
 
   it('is lifted again where a worker of other settings has set one', async () => {

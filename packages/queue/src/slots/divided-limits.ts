@@ -4,6 +4,7 @@ import { RegularLook } from '../regular-look.ts';
 import { divide, divideInTurn } from './divide.ts';
 import { readFairShares } from './fair-shares.ts';
 import { type CellOfQueues, keysOfQueue, type QueueDemand, readDemand } from './queue-demand.ts';
+import { type Limits, ToldLimits } from './told-limits.ts';
 
 /** How often the limits follow what waits, in milliseconds. */
 const divideEveryMs = 1_000;
@@ -39,8 +40,8 @@ export interface DividedLimitsOptions {
     LimitedCell & { connection: Pick<Redis, 'hgetall' | 'hdel' | 'del'> },
     ...LimitedCell[],
   ];
-  /** How many jobs of each queue run at once over all cells, by its encoded name; undefined for no limit. Read at each look. */
-  limits: () => ReadonlyMap<string, number | undefined>;
+  /** How many jobs run at once over all cells, of each queue that this process serves. Read at each look. */
+  limits: () => Limits;
   /** The process that divides, by a name of its own. */
   process: string;
   /** Told when a look failed; the next one makes up for it. */
@@ -60,7 +61,7 @@ interface Place {
 
 /**
  * Divides the limit of a queue over the cells of the store every second, as fairly between its tenants as if there were one cell; see `fairShares`.
- * One process at a time does it, whichever is alive.
+ * One process at a time does it, whichever is alive, also for queues that only others serve.
  *
  * The cells together never run more than the limit: a grant is noted in the first cell before the cell gets it, and taken back after the cell runs
  * less. What a cell that does not answer was granted stays granted. A divider that was frozen and goes on changes nothing any more, neither the
@@ -74,6 +75,7 @@ export class DividedLimits {
   /** How much more of a limit that is too small a cell should have had. */
   readonly #owed = new Map<string, number>();
   readonly #lifted = new Set<string>();
+  readonly #told = new ToldLimits();
   #epoch = 0;
   #lookCount = 0;
   /** The highest epoch that was met in a cell. */
@@ -108,12 +110,17 @@ export class DividedLimits {
   }
 
   async #look(): Promise<void> {
+    const [{ connection, keyPrefix }] = this.#options.cells();
+    const told = { connection, key: `${keyPrefix}slots-limits` };
+    const own = this.#options.limits();
+    await this.#told.tell(told, own);
     if (!(await this.#leads())) return;
+    const limits = new Map([...(await this.#told.read(told)), ...own]);
     // A worker of other settings may have limited what has no limit any more.
     if ((this.#lookCount += 1) % liftAgainAfter === 0) this.#lifted.clear();
     const faults: unknown[] = [];
     let ledAt = performance.now();
-    for (const [queue, limit] of this.#options.limits()) {
+    for (const [queue, limit] of limits) {
       if (performance.now() - ledAt >= renewEveryMs) {
         // The process that has the right by now begins with the first queue.
         if (!(await this.#leads())) break;
