@@ -10,7 +10,7 @@ import {
   docker,
   type DockerResult,
   inspectContainers,
-  runInside,
+  tryInside,
   tryDocker,
 } from './docker.ts';
 
@@ -89,7 +89,9 @@ export async function composeProject(image: string): Promise<ComposeProject> {
     },
     containers,
     async crash(id) {
-      await runInside(id, killOthers);
+      const { code, output, errors } = await tryInside(id, killOthers);
+      // The container may end before the process that has ended it, which is killed with it then.
+      if (code !== 0 && code !== killed) throw new Error(`no crash, but ${code}:\n${output}${errors}`);
     },
     async answers() {
       await eventually(async () => (await fetch(`${apiUrl}/readyz`)).ok, patience);
@@ -115,6 +117,9 @@ function overrides(image: string, apiPort: number, adminPort: number): string {
   worker: *role
 `;
 }
+
+/** The exit code of a process that SIGKILL has ended. */
+const killed = 137;
 
 /** Kills every Node.js in the container but the one that runs this. Its init process ends with it, as after a crash. */
 const killOthers = `

@@ -76,7 +76,19 @@ export async function inspectContainers(ids: readonly string[]): Promise<Contain
 }
 
 /** Runs JavaScript with the Node.js of a container, as a CommonJS module, and resolves with what it prints. */
-export function runInside(id: string, script: string, options: { user?: string } = {}): Promise<string> {
-  const as = options.user === undefined ? [] : ['--user', options.user];
-  return docker(['exec', ...as, id, 'node', '--eval', script]);
+export function runInside(id: string, script: string, options: UserOptions = {}): Promise<string> {
+  return docker(insideArgs(id, script, options));
+}
+
+/** The same, and resolves with what came of it, whatever its exit code. */
+export function tryInside(id: string, script: string, options: UserOptions = {}): Promise<DockerResult> {
+  return tryDocker(insideArgs(id, script, options));
+}
+
+interface UserOptions {
+  user?: string;
+}
+
+function insideArgs(id: string, script: string, { user }: UserOptions): string[] {
+  return ['exec', ...(user === undefined ? [] : ['--user', user]), id, 'node', '--eval', script];
 }
