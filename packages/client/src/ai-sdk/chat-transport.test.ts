@@ -16,7 +16,7 @@ const events = [
 ].map((event, at) => ({ ...event, sequence_number: at }) as unknown as ResponseEvent); // as far as they are read here
 
 /** A client whose responses are all the same, and what it was asked for. */
-function fakeClient({ failure }: { failure?: Error } = {}) {
+function fakeClient({ failure }: { failure?: Error | undefined } = {}) {
   const asked: { created: CreateRequest[]; followed: string[]; cancelled: string[] } = {
     created: [],
     followed: [],
@@ -326,6 +326,31 @@ describe('a page that is loaded again', () => {
     second.abort();
     await vi.waitFor(() => expect(asked.cancelled).toEqual([id]));
   });
+
+  it.each([
+    ['finds nothing', undefined, undefined],
+    ['fails', id, new Error('no answer')],
+    ['reads another response', 'create-response_2', undefined],
+  ])(
+    'has its response cancelled when it is stopped after a resumption that %s',
+    async (_what, kept, failure) => {
+      const storage = memoryStorage();
+      const { client, asked } = fakeClient();
+      const stopping = new AbortController();
+      const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+      await transport.sendMessages({ ...sending, messages: [question], abortSignal: stopping.signal });
+      await storage.delete('chat');
+      if (kept !== undefined) await storage.set('chat', JSON.stringify({ responseId: kept }));
+      const other = createChatTransport({
+        client: fakeClient({ failure }).client,
+        request: { model: 'm' },
+        storage,
+      });
+      await other.reconnectToStream({ chatId: 'chat' }).catch(() => undefined);
+      stopping.abort();
+      await vi.waitFor(() => expect(asked.cancelled).toEqual([id]));
+    },
+  );
 
   it('shows what was in a message before the response that goes on with it', async () => {
     const { client } = fakeClient();
