@@ -1,6 +1,6 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 import type { Client } from '../client.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, ConnectionError, StreamError } from '../errors.ts';
 import { isLastEvent, type ResponseEvent } from '../events.ts';
 import type { CreateRequest, RequestSettings } from '../response.ts';
 import { type ChatStorage, pageStorage } from './chat-storage.ts';
@@ -220,7 +220,7 @@ function show(
         controller.close();
       } catch (error) {
         leave();
-        controller.error(error);
+        controller.error(asDisconnect(error));
       }
     },
     async cancel() {
@@ -284,4 +284,13 @@ function pendingIn(kept: string | undefined): Pending | undefined {
 /** Whether there is nothing to read any more: the response was deleted, or its events have expired. */
 function isGone(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 404 || error.code === 'stream_expired');
+}
+
+/**
+ * The AI SDK resumes a chat by itself when its page is visible again, if the chat was ended by an error that it takes for one of the
+ * network: a `TypeError` of `fetch`, told by its message.
+ */
+function asDisconnect(error: unknown): unknown {
+  if (!(error instanceof StreamError && error.cause instanceof ConnectionError)) return error;
+  return new TypeError('The network failed before the response was read to its end.', { cause: error });
 }
