@@ -10,6 +10,8 @@ import { BucketClient } from '../src/bucket/bucket-client.ts';
 let server: Server;
 let folder: string;
 let client: BucketClient;
+/** What goes wrong when the client is opened, each once. */
+let failures: Error[];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sluice-bucket-'));
@@ -17,9 +19,19 @@ beforeEach(async () => {
   server = createServer((request, reply) => void request.resume().on('end', () => reply.end()));
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo; // it listens to a port
-  const bucket = { name: 'b', region: 'r', accessKeyId: 'a', secretAccessKey: 'b', pathStyle: true };
+  failures = [];
+  const bucket = { name: 'b', accessKeyId: 'a', secretAccessKey: 'b', pathStyle: true };
   const logger = createLogger({ name: 'test', level: 'silent' });
-  client = new BucketClient({ ...bucket, endpoint: `http://127.0.0.1:${port}` }, logger);
+  const options = {
+    ...bucket,
+    endpoint: `http://127.0.0.1:${port}`,
+    get region(): string {
+      const failure = failures.shift();
+      if (failure) throw failure;
+      return 'r';
+    },
+  };
+  client = new BucketClient(options, logger);
 });
 afterEach(async () => {
   server.closeAllConnections();
@@ -34,5 +46,13 @@ describe('a write to a bucket', () => {
   ])('of a file %s is rejected, and ends no process', async (_what, name, code) => {
     const writing = client.put('key', join(folder, name), { from: 0, to: 100 });
     await expect(writing).rejects.toMatchObject({ code: 'files_unavailable', cause: { code } });
+  });
+});
+
+describe('a client of a bucket', () => {
+  it('that could not be opened is opened by the next call', async () => {
+    failures.push(new Error('too many open files'));
+    await expect(client.remove('key')).rejects.toMatchObject({ code: 'files_unavailable' });
+    await client.remove('key');
   });
 });

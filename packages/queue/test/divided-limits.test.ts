@@ -88,6 +88,11 @@ function away(): Connection {
   });
 }
 
+/** Takes time off the lease of a key. */
+const passTime = `
+  local left = redis.call('PTTL', KEYS[1]) - ARGV[1]
+  if left > 0 then redis.call('PEXPIRE', KEYS[1], left) else redis.call('DEL', KEYS[1]) end`;
+
 /** As BullMQ takes jobs: in one step, as many as the limit allows. */
 const takeJobs = `
   local limit = tonumber(redis.call('HGET', KEYS[1], 'concurrency'))
@@ -186,14 +191,14 @@ describe('a limit that is divided over cells', () => {
     const leader = `${cells.prefix('0')}slots-leader`;
     let now = 0;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
-    // Each queue takes two seconds.
+    // Each queue takes a fifth of a second.
     const slow = new Proxy(redis.client, {
       get(client, name) {
         if (name !== 'hgetall') return Reflect.get(client, name).bind(client);
         return async (key: string) => {
-          now += 2_000;
-          const leftMs = (await client.pttl(leader)) - 2_000;
-          await (leftMs > 0 ? client.pexpire(leader, leftMs) : client.del(leader));
+          if (key.endsWith('slots-limits')) return client.hgetall(key);
+          now += 200;
+          await client.eval(passTime, 1, leader, 200);
           return client.hgetall(key);
         };
       },
@@ -202,7 +207,8 @@ describe('a limit that is divided over cells', () => {
       cells.limited(name, name === '0' ? slow : redis.client),
     );
     if (!first) throw new Error('there is no cell');
-    const limits = () => new Map(['1', '2', '3', '4', queue].map((name) => [name, 9]));
+    const names = [...Array.from({ length: 60 }, (_each, at) => `q${at}`), queue];
+    const limits = () => new Map(names.map((name) => [name, 9]));
     const divider = new DividedLimits({ cells: () => [first, ...others], limits, process: 'one', onError });
     try {
       await look(divider, 1);
@@ -266,6 +272,37 @@ describe('a limit that is divided over cells', () => {
       clock.mockRestore();
     }
     expect(await redis.client.pttl(told.key)).toBeGreaterThan(0);
+  });
+
+  it('is divided no further once it is stopped, and again by the next look', async () => {
+    const cells = new Cells('stopped');
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    let read = 0;
+    const holding = new Proxy(redis.client, {
+      get(client, name) {
+        if (name !== 'hgetall') return Reflect.get(client, name).bind(client);
+        return async (key: string) => {
+          if (key.endsWith('slots-limits')) return client.hgetall(key);
+          read += 1;
+          await held;
+          return client.hgetall(key);
+        };
+      },
+    });
+    const limits = () => new Map(Array.from({ length: 40 }, (_each, at) => [`q${at}`, 9]));
+    const [first, ...others] = cells.names.map((name) =>
+      cells.limited(name, name === '0' ? holding : redis.client),
+    );
+    if (!first) throw new Error('there is no cell');
+    const divider = new DividedLimits({ cells: () => [first, ...others], limits, process: 'one', onError });
+    void divider.look();
+    await eventually(() => read === 16);
+    const stopped = divider.stop();
+    release();
+    await stopped;
+    expect(read).toBe(16);
+    await divider.look();
+    expect(read).toBe(16 + 40);
   });
 
   it('is lifted again where a worker of other settings has set one', async () => {

@@ -111,6 +111,19 @@ describe('a client', () => {
     });
   });
 
+  it('goes on with a response in the foreground whose loop was left, and ends it at once', async () => {
+    const client = clientOf(site.service.apiUrls);
+    const call = site.upstream.expect('one word');
+    const ids: string[] = [];
+    for await (const event of client.stream({ model: 'scripted', input: call.input })) {
+      if ('response' in event) ids.push(event.response.id);
+      if (event.type === 'response.output_text.delta') break;
+    }
+    const [id = ''] = ids;
+    for await (const { type } of client.follow(id)) if (type === 'response.output_text.delta') break;
+    expect(await client.cancel(id)).toMatchObject({ id, status: 'cancelled' });
+  });
+
   it('comes back to an api that is started again', async () => {
     const [api] = site.service.apis;
     const url = api?.url ?? '';

@@ -1,6 +1,13 @@
-import { readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai';
+import { AbstractChat, type ChatState, readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai';
 import { describe, expect, it, vi } from 'vitest';
-import { ApiError, type Client, type CreateRequest, type ResponseEvent } from '../index.ts';
+import {
+  ApiError,
+  type Client,
+  ConnectionError,
+  type CreateRequest,
+  type ResponseEvent,
+  StreamError,
+} from '../index.ts';
 import { createChatTransport } from './chat-transport.ts';
 import { memoryStorage } from './chat-storage.ts';
 
@@ -16,7 +23,7 @@ const events = [
 ].map((event, at) => ({ ...event, sequence_number: at }) as unknown as ResponseEvent); // as far as they are read here
 
 /** A client whose responses are all the same, and what it was asked for. */
-function fakeClient({ failure }: { failure?: Error } = {}) {
+function fakeClient({ failure }: { failure?: Error | undefined } = {}) {
   const asked: { created: CreateRequest[]; followed: string[]; cancelled: string[] } = {
     created: [],
     followed: [],
@@ -327,6 +334,31 @@ describe('a page that is loaded again', () => {
     await vi.waitFor(() => expect(asked.cancelled).toEqual([id]));
   });
 
+  it.each([
+    ['finds nothing', undefined, undefined],
+    ['fails', id, new Error('no answer')],
+    ['reads another response', 'create-response_2', undefined],
+  ])(
+    'has its response cancelled when it is stopped after a resumption that %s',
+    async (_what, kept, failure) => {
+      const storage = memoryStorage();
+      const { client, asked } = fakeClient();
+      const stopping = new AbortController();
+      const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+      await transport.sendMessages({ ...sending, messages: [question], abortSignal: stopping.signal });
+      await storage.delete('chat');
+      if (kept !== undefined) await storage.set('chat', JSON.stringify({ responseId: kept }));
+      const other = createChatTransport({
+        client: fakeClient({ failure }).client,
+        request: { model: 'm' },
+        storage,
+      });
+      await other.reconnectToStream({ chatId: 'chat' }).catch(() => undefined);
+      stopping.abort();
+      await vi.waitFor(() => expect(asked.cancelled).toEqual([id]));
+    },
+  );
+
   it('shows what was in a message before the response that goes on with it', async () => {
     const { client } = fakeClient();
     const storage = memoryStorage();
@@ -376,5 +408,60 @@ describe('a page that is loaded again', () => {
       await storage.set('chat', value);
       expect(await transport.reconnectToStream({ chatId: 'chat' })).toBeNull();
     }
+  });
+});
+
+/** What `useChat` keeps, without React. */
+class Chat extends AbstractChat<UIMessage> {
+  constructor(transport: ReturnType<typeof createChatTransport>) {
+    const state: ChatState<UIMessage> = {
+      status: 'ready',
+      error: undefined,
+      messages: [],
+      pushMessage: (message) => (state.messages = [...state.messages, message]),
+      popMessage: () => (state.messages = state.messages.slice(0, -1)),
+      replaceMessage: (index, message) => (state.messages = state.messages.with(index, message)),
+      snapshot: (thing) => structuredClone(thing),
+    };
+    super({ id: 'chat', transport, state });
+  }
+
+  /** What `useChat` does when its page is visible again. */
+  becomeVisible(): Promise<void> {
+    const resumed = this as unknown as { '~resumeStreamIfDisconnected': () => Promise<void> }; // is not in its types
+    return resumed['~resumeStreamIfDisconnected']();
+  }
+}
+
+describe('a chat whose response could not be followed to its end', () => {
+  const broken = (cause: Error) =>
+    new StreamError('It broke.', { cause, responseId: id, lastSequenceNumber: 1 });
+  const chatOf = (failure: Error) => {
+    const { client } = fakeClient();
+    async function* beginning() {
+      yield* events.slice(0, 2);
+      throw failure;
+    }
+    const breaking = { ...client, stream: () => beginning() };
+    return new Chat(
+      createChatTransport({ client: breaking, request: { model: 'm' }, storage: memoryStorage() }),
+    );
+  };
+
+  it('is resumed by the AI SDK when its page is visible again, if the network failed', async () => {
+    const failure = broken(new ConnectionError('It was asleep.'));
+    const chat = chatOf(failure);
+    await chat.sendMessage({ text: 'Hi' });
+    expect(chat.error).toMatchObject({ name: 'TypeError', cause: failure });
+    await chat.becomeVisible();
+    expect(chat.status).toBe('ready');
+    expect(chat.lastMessage).toMatchObject({ id, parts: [{ type: 'step-start' }, { text: 'Hello' }] });
+  });
+
+  it('has the error of the client if the server refused', async () => {
+    const failure = broken(refusal(503, 'store_unavailable'));
+    const chat = chatOf(failure);
+    await chat.sendMessage({ text: 'Hi' });
+    expect(chat.error).toBe(failure);
   });
 });

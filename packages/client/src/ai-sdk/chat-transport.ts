@@ -1,10 +1,11 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 import type { Client } from '../client.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, ConnectionError, StreamError } from '../errors.ts';
 import { isLastEvent, type ResponseEvent } from '../events.ts';
 import type { CreateRequest, RequestSettings } from '../response.ts';
 import { type ChatStorage, pageStorage } from './chat-storage.ts';
 import { chunksOf, inputOf } from './input-of.ts';
+import { type Resumption, Resumptions } from './resumptions.ts';
 import { UiChunks } from './ui-chunks.ts';
 
 type SendOptions<Message extends UIMessage> = Parameters<ChatTransport<Message>['sendMessages']>[0];
@@ -36,7 +37,7 @@ const idWithinMs = 10_000;
  * Responses run in the background, so one survives a page that is loaded again: its id is kept from its first event until its
  * last chunk was read, and `resume: true` reads it from its beginning. A chat that is stopped cancels its response, as soon as the
  * id is known: a component that is unmounted stops a chat that it has made itself. A page that is left does not, and neither does a
- * chat that is resumed once more, which ends the reading before.
+ * chat that is resumed once more, which ends the reading before, unless there was nothing to resume.
  */
 export function createChatTransport<Message extends UIMessage = UIMessage>({
   client,
@@ -65,27 +66,44 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
       // Without it the response is read to its end all the same, unless the page is loaded again.
       await asFarAsPossible(() => storage.set(chatId, JSON.stringify(pending)));
       // The chat has the parts of the message: they are repeated only to a page that is loaded again.
-      const shown = { client, storage, chatId, isTakenOver: resumptions.since(chatId) };
+      const shown = { client, storage, chatId, since: resumptions.begun };
       return show(shown, { ...pending, before: [] }, events, { first, reading });
     },
     async reconnectToStream({ chatId, abortSignal }) {
-      const shown = { client, storage, chatId, isTakenOver: resumptions.begin(chatId) };
-      const pending = pendingIn(await storage.get(chatId));
-      if (!pending) return null;
-      const reading = new Reading();
-      reading.endWith(abortSignal);
-      const events = client.follow(pending.responseId, { signal: reading.signal });
+      const resumption = resumptions.begin(chatId);
+      const shown = { client, storage, chatId, since: resumption.number, resumption };
+      let stream: ReadableStream<UIMessageChunk> | undefined;
       try {
-        const first = await firstOf(events);
-        return show(shown, pending, events, { first, reading });
-      } catch (error) {
-        if (abortSignal?.aborted) stopChat(shown, pending.responseId);
-        if (!isGone(error)) throw error;
-        await forget(shown, pending.responseId);
-        return null;
+        stream = await resume(client, shown, abortSignal);
+        return stream ?? null;
+      } finally {
+        if (!stream) resumptions.end(resumption);
       }
     },
   };
+}
+
+/** Reads the response that a chat waits for, if there is one. */
+async function resume(
+  client: Pick<Client, 'follow'>,
+  shown: ShownChat & { resumption: Resumption },
+  stopped: AbortSignal | undefined,
+): Promise<ReadableStream<UIMessageChunk> | undefined> {
+  const pending = pendingIn(await shown.storage.get(shown.chatId));
+  if (!pending) return undefined;
+  shown.resumption.responseId = pending.responseId;
+  const reading = new Reading();
+  reading.endWith(stopped);
+  const events = client.follow(pending.responseId, { signal: reading.signal });
+  try {
+    const first = await firstOf(events);
+    return show(shown, pending, events, { first, reading });
+  } catch (error) {
+    if (stopped?.aborted) stopChat(shown, pending.responseId);
+    if (!isGone(error)) throw error;
+    await forget(shown, pending.responseId);
+    return undefined;
+  }
 }
 
 /** The reading of a response: it ends when the chat is stopped, and when nobody reads the chat any more. */
@@ -119,39 +137,20 @@ class Reading {
   readonly #stop = () => this.#over.abort(this.#stopped?.reason);
 }
 
-/**
- * How often each chat was resumed. A chat that is resumed aborts the reading before, as one that is stopped does, and asks for the
- * next one at once: the effects of a page in React's strict mode run twice. A page may make a transport each time that it renders, so
- * all transports count together.
- */
-class Resumptions {
-  readonly #counts = new Map<string, number>();
-
-  /** Notes a resumption, and tells whether another one has begun since. */
-  begin(chatId: string): () => boolean {
-    this.#counts.set(chatId, this.#countOf(chatId) + 1);
-    return this.since(chatId);
-  }
-
-  /** Tells whether a resumption has begun since this call. */
-  since(chatId: string): () => boolean {
-    const known = this.#countOf(chatId);
-    return () => this.#countOf(chatId) !== known;
-  }
-
-  #countOf(chatId: string): number {
-    return this.#counts.get(chatId) ?? 0;
-  }
-}
-
 const resumptions = new Resumptions();
 
 interface ShownChat {
   client: Pick<Client, 'cancel'>;
   storage: ChatStorage;
   chatId: string;
-  /** Whether another reading of the chat has begun. */
-  isTakenOver: () => boolean;
+  /** A resumption with a higher number takes the chat over. */
+  since: number;
+  /** The one that shows it; absent for a message that was sent. */
+  resumption?: Resumption;
+}
+
+function endResumption({ resumption }: ShownChat): void {
+  if (resumption) resumptions.end(resumption);
 }
 
 /**
@@ -160,7 +159,8 @@ interface ShownChat {
  */
 function stopChat(shown: ShownChat, responseId: string): void {
   queueMicrotask(() => {
-    if (shown.isTakenOver()) return;
+    endResumption(shown);
+    if (resumptions.hasTakenOver(shown.chatId, responseId, shown.since)) return;
     void forget(shown, responseId);
     shown.client.cancel(responseId).catch(() => undefined);
   });
@@ -198,6 +198,7 @@ function show(
   const leave = () => {
     signal?.removeEventListener('abort', stop);
     reading.leave();
+    endResumption(shown);
   };
   let event: ResponseEvent | undefined = first;
   return new ReadableStream<UIMessageChunk>({
@@ -219,7 +220,7 @@ function show(
         controller.close();
       } catch (error) {
         leave();
-        controller.error(error);
+        controller.error(asDisconnect(error));
       }
     },
     async cancel() {
@@ -283,4 +284,13 @@ function pendingIn(kept: string | undefined): Pending | undefined {
 /** Whether there is nothing to read any more: the response was deleted, or its events have expired. */
 function isGone(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 404 || error.code === 'stream_expired');
+}
+
+/**
+ * The AI SDK resumes a chat by itself when its page is visible again, if the chat was ended by an error that it takes for one of the
+ * network: a `TypeError` of `fetch`, told by its message.
+ */
+function asDisconnect(error: unknown): unknown {
+  if (!(error instanceof StreamError && error.cause instanceof ConnectionError)) return error;
+  return new TypeError('The network failed before the response was read to its end.', { cause: error });
 }

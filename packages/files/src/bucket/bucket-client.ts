@@ -47,7 +47,7 @@ const tries = 3;
 export class BucketClient {
   readonly #options: BucketOptions;
   readonly #warn: (error: unknown) => void;
-  #opened: ReturnType<typeof openClient> | undefined;
+  #opened: Promise<OpenedClient> | undefined;
 
   constructor(options: BucketOptions, logger: Logger) {
     this.#options = options;
@@ -178,13 +178,20 @@ export class BucketClient {
   async #ask<Answer>(call: (opened: OpenedClient) => Promise<Answer>, signal?: AbortSignal): Promise<Answer> {
     signal?.throwIfAborted();
     try {
-      this.#opened ??= openClient(this.#options);
-      return await call(await this.#opened);
+      return await call(await this.#open());
     } catch (error) {
       signal?.throwIfAborted();
       this.#warn(error);
       throw new ServiceError('files_unavailable', { cause: error });
     }
+  }
+
+  #open(): Promise<OpenedClient> {
+    this.#opened ??= openClient(this.#options).catch((error: unknown) => {
+      this.#opened = undefined; // the next call tries again
+      throw error;
+    });
+    return this.#opened;
   }
 }
 

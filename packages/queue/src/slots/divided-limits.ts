@@ -4,6 +4,7 @@ import { RegularLook } from '../regular-look.ts';
 import { divide, divideInTurn } from './divide.ts';
 import { readFairShares } from './fair-shares.ts';
 import { type CellOfQueues, keysOfQueue, type QueueDemand, readDemand } from './queue-demand.ts';
+import { QueuesInTurn } from './queues-in-turn.ts';
 import { type Limits, ToldLimits } from './told-limits.ts';
 
 /** How often the limits follow what waits, in milliseconds. */
@@ -44,7 +45,7 @@ export interface DividedLimitsOptions {
   limits: () => Limits;
   /** The process that divides, by a name of its own. */
   process: string;
-  /** Told when a look failed; the next one makes up for it. */
+  /** Told of whatever failed in a look; the next one makes up for it. */
   onError: (error: unknown) => void;
 }
 
@@ -78,6 +79,9 @@ export class DividedLimits {
   readonly #told = new ToldLimits();
   #epoch = 0;
   #lookCount = 0;
+  #isStopping = false;
+  /** All have their turn, also where the right is lost again and again. */
+  readonly #queues = new QueuesInTurn();
   /** The highest epoch that was met in a cell. */
   #met = 0;
   readonly #looks = new RegularLook(
@@ -99,9 +103,11 @@ export class DividedLimits {
     this.#looks.start();
   }
 
-  /** Safe to call twice, or before `start`. */
-  stop(): Promise<void> {
-    return this.#looks.stop();
+  /** Resolves when nothing is divided. A look under way begins with no further queue. Safe to call twice, or before `start`. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#looks.stop();
+    this.#isStopping = false;
   }
 
   /** Divides now if this process has the right to, or joins the look under way. Never rejects. */
@@ -118,21 +124,22 @@ export class DividedLimits {
     const limits = new Map([...(await this.#told.read(told)), ...own]);
     // A worker of other settings may have limited what has no limit any more.
     if ((this.#lookCount += 1) % liftAgainAfter === 0) this.#lifted.clear();
-    const faults: unknown[] = [];
     let ledAt = performance.now();
-    for (const [queue, limit] of limits) {
-      if (performance.now() - ledAt >= renewEveryMs) {
-        // The process that has the right by now begins with the first queue.
-        if (!(await this.#leads())) break;
+    const faults = await this.#queues.round({
+      queues: limits,
+      act: (queue, limit) => (limit === undefined ? this.#lift(queue) : this.#divide(queue, limit)),
+      mayGoOn: async () => {
+        if (this.#isStopping) return false;
+        if (performance.now() - ledAt < renewEveryMs) return true;
+        const leads = await this.#leads();
         ledAt = performance.now();
-      }
-      const change = limit === undefined ? this.#lift(queue) : this.#divide(queue, limit);
-      // What goes wrong with one queue keeps no other from its limit.
-      await change.catch((error: unknown) => faults.push(error));
-    }
-    if (faults.length > 0) throw faults[0];
+        return leads;
+      },
+    });
+    for (const fault of faults) this.#options.onError(fault);
   }
 
+  /** Takes or renews the right to divide. What is under way goes on under the epoch that it has begun with. */
   async #leads(): Promise<boolean> {
     const { process } = this.#options;
     const [{ connection, keyPrefix }] = this.#options.cells();
@@ -145,13 +152,14 @@ export class DividedLimits {
 
   async #divide(queue: string, limit: number): Promise<void> {
     this.#lifted.delete(queue);
+    const epoch = this.#epoch;
     const { places, away } = await this.#read(queue, limit);
     await this.#setShares(queue, places, Math.max(0, limit - away));
     // A cell runs less before another one is granted more. What runs beyond its share goes on, and stays granted until it ends.
     for (const place of places) {
       const { share, granted } = place;
       if (share > granted || (share === granted && place.demand.limit === granted)) continue;
-      const active = await this.#limit(queue, place.cell, share);
+      const active = await this.#limit(queue, place.cell, share, epoch);
       if (active === undefined) return;
       place.granted = Math.max(share, active);
     }
@@ -165,7 +173,7 @@ export class DividedLimits {
     }
     if (!(await this.#grant(queue, limit, places))) return;
     for (const { cell, granted, demand } of rising)
-      if (granted !== demand.limit) await this.#limit(queue, cell, granted);
+      if (granted !== demand.limit) await this.#limit(queue, cell, granted, epoch);
   }
 
   /** Reads what each cell has and needs. `away`: what the cells have that do not answer. */
@@ -223,10 +231,11 @@ export class DividedLimits {
     queue: string,
     { connection, keyPrefix }: LimitedCell,
     limit: number | '',
+    epoch: number,
   ): Promise<number | undefined> {
     const { meta, active } = keysOfQueue(keyPrefix, queue);
     const keys = [meta, active, `${keyPrefix}slots-fence`];
-    const reply = await connection.eval(scripts.limit, keys.length, ...keys, this.#epoch, limit);
+    const reply = await connection.eval(scripts.limit, keys.length, ...keys, epoch, limit);
     const [later, running] = reply as [number, number]; // by the script
     this.#met = Math.max(this.#met, later);
     return later > 0 ? undefined : running;
@@ -249,8 +258,9 @@ export class DividedLimits {
   /** Takes the limit of a queue away that has none any more, once. */
   async #lift(queue: string): Promise<void> {
     if (this.#lifted.has(queue)) return;
+    const epoch = this.#epoch;
     const cells = this.#options.cells();
-    const lifts = await Promise.allSettled(cells.map((cell) => this.#limit(queue, cell, '')));
+    const lifts = await Promise.allSettled(cells.map((cell) => this.#limit(queue, cell, '', epoch)));
     await cells[0].connection.del(grantsKey(cells[0].keyPrefix, queue));
     // A cell that is away has its limit until it is back.
     if (lifts.every(({ status }) => status === 'fulfilled')) this.#lifted.add(queue);

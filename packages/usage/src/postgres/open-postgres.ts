@@ -57,7 +57,11 @@ export function openPostgres({ url, onError, withinMs = 30_000 }: OpenPostgresOp
     });
     return made.on('error', onError); // A connection that nobody uses was lost.
   };
-  const opened = () => (pool ??= open());
+  const opened = () =>
+    (pool ??= open().catch((error: unknown) => {
+      pool = undefined; // the next use tries again
+      throw error;
+    }));
   const inTransaction = async <Result>(change: (client: pg.PoolClient) => Promise<Result>) =>
     transaction(await opened(), change);
   const create = () =>
