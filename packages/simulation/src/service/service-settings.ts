@@ -5,6 +5,7 @@ import {
   crowdModel,
   crowdTenants,
   keyPrefix,
+  type ModelName,
   models,
   mostInMinute,
   mostNarrow,
@@ -24,6 +25,8 @@ export interface ServiceChoices {
   cellChange?: CellChange | undefined;
   /** Whether it has the tenants and the model of a crowd; false by default. */
   hasCrowd?: boolean | undefined;
+  /** The only model that the process serves; all of them by default. */
+  model?: ModelName | undefined;
 }
 
 /** The host of the store of a cell. */
@@ -38,12 +41,14 @@ const known = new Map<string, Settings & { redisUrl: string }>();
 /** The settings of every process: locks as short as they may be, so that a seed has many of them. */
 export function serviceSettings(
   role: 'api' | 'worker',
-  { keepsRecords, isReplicated, cells = 1, cellChange, hasCrowd = false }: ServiceChoices,
+  { keepsRecords, isReplicated, cells = 1, cellChange, hasCrowd = false, model }: ServiceChoices,
 ): Settings & { redisUrl: string } {
   const redisUrl = addresses(cellChange === 'add' ? 1 : cells);
-  const name = `${role} ${keepsRecords} ${isReplicated} ${redisUrl} ${hasCrowd}`;
+  const name = `${role} ${keepsRecords} ${isReplicated} ${redisUrl} ${hasCrowd} ${model}`;
   const before = known.get(name);
   if (before) return before;
+  const usual: ModelName[] = hasCrowd ? [models.wide, models.narrow, crowdModel] : [models.wide, models.narrow];
+  const served = model === undefined ? usual : [model];
   const settings = loadSettings({
     env: { REDIS_URL: redisUrl },
     argv: [],
@@ -54,9 +59,7 @@ keyPrefix: '${keyPrefix}'
 logLevel: silent
 providers: [{ id: upstream, type: simulator }]
 models:
-  - { id: ${models.wide}, routes: [{ provider: upstream }], price: { input: 2.5, cachedInput: 0.5, output: 10 } }
-  - { id: ${models.narrow}, routes: [{ provider: upstream }], concurrency: ${mostNarrow} }
-${hasCrowd ? `  - { id: ${crowdModel}, routes: [{ provider: upstream }], concurrency: ${mostShared} }` : ''}
+${served.map((each) => modelLines[each]).join('\n')}
 keys:
   - { name: ${tenants.free}, key: sk-simulation-0123456789abcdef, limits: { ${budget} } }
   - { name: ${tenants.other}, key: sk-simulation-0f1e2d3c4b5a6978, limits: { cells: 2, ${budget} } }
@@ -76,6 +79,12 @@ usage: { enabled: ${role === 'worker'} }
   known.set(name, complete);
   return complete;
 }
+
+const modelLines: Readonly<Record<ModelName, string>> = {
+  [models.wide]: `  - { id: ${models.wide}, routes: [{ provider: upstream }], price: { input: 2.5, cachedInput: 0.5, output: 10 } }`,
+  [models.narrow]: `  - { id: ${models.narrow}, routes: [{ provider: upstream }], concurrency: ${mostNarrow} }`,
+  [crowdModel]: `  - { id: ${crowdModel}, routes: [{ provider: upstream }], concurrency: ${mostShared} }`,
+};
 
 /** Budgets that nobody comes near: they are counted, and `check-budgets.ts` holds them against what responses took. */
 const budget = 'tokensPerMonth: 1000000000, spendPerMonth: 1000000';

@@ -5,7 +5,7 @@ import type { World } from '../world/world.ts';
 import { enterWorld } from '../world/replace-builtins.ts';
 import { type Release, thisRelease } from './releases.ts';
 import type { ApiRole } from './simulated-api.ts';
-import { keysOf } from './names.ts';
+import { keysOf, models } from './names.ts';
 import { drainMs, hostOf, serviceSettings } from './service-settings.ts';
 import type { ProvidersOf, WorkerRole } from './simulated-worker.ts';
 
@@ -19,6 +19,8 @@ export interface ServiceOptions {
   /** The change of the second one while they run. */
   cellChange?: CellChange | undefined;
   hasCrowd?: boolean | undefined;
+  /** Whether the second worker serves the narrow model, and the first one the other. */
+  hasPools?: boolean | undefined;
   providersOf: ProvidersOf;
   /** The release of each second api and worker; that of the others by default. */
   otherRelease: Release | undefined;
@@ -119,8 +121,9 @@ export class SimulatedService {
   }
 
   #startWorker(name: string): WorkerRole {
-    const { providersOf } = this.#options;
-    const settings = serviceSettings('worker', this.#options);
+    const { providersOf, hasPools = false } = this.#options;
+    const model = name.endsWith('-1') ? models.narrow : models.wide;
+    const settings = serviceSettings('worker', { ...this.#options, ...(hasPools && { model }) });
     const process = new SimulatedProcess(this.world, name);
     return this.#releaseOf(name).startWorker(process, { settings, providersOf });
   }

@@ -49,13 +49,16 @@ export function makeScenario(seed: number): Scenario {
   const hasCells = new Random(seed).fork('cells').happens(0.25);
   const change = new Random(seed).fork('cell change');
   const cellChange = hasCells && change.happens(0.3) ? change.pick<CellChange>(['add', 'drain']) : undefined;
+  const hasTwoReleases = apis === 2 && workers === 2 && random.fork('releases').happens(0.25);
+  const hasPools = workers === 2 && !hasTwoReleases && new Random(seed).fork('pools').happens(0.2);
   const scenario: Scenario = {
     seed,
     apis,
     workers,
     keepsRecords: random.happens(0.1),
     isReplicated: random.happens(family === families.losses ? 0.5 : 0.1),
-    ...(apis === 2 && workers === 2 && random.fork('releases').happens(0.25) && { hasTwoReleases: true }),
+    ...(hasTwoReleases && { hasTwoReleases }),
+    ...(hasPools && { hasPools }),
     ...(hasCells && { cells: 2 }),
     callers: withLosses(random.fork('losses'), callers, faults),
     faults: hasCells ? inCells(random.fork('cells'), faults) : faults,

@@ -19,6 +19,8 @@ export interface Scenario {
   hasCrowd?: boolean;
   /** Whether each second api and worker is of a release that writes other records; false by default. */
   hasTwoReleases?: boolean;
+  /** Whether each of two workers serves one of the models; false by default. */
+  hasPools?: boolean;
   callers: readonly CallerPlan[];
   faults: readonly FaultPlan[];
   /** What operators do to queues; nothing by default. */

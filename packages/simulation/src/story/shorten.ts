@@ -42,10 +42,12 @@ function* shorterOnes(scenario: Scenario): Generator<Scenario> {
     if (scenario.cellChange) yield unchanged;
   }
   if (scenario.hasTwoReleases === true) yield { ...scenario, hasTwoReleases: false };
-  // Each release needs its own.
+  if (scenario.hasPools === true) yield { ...scenario, hasPools: false };
+  // Each release needs its own, and so does each model of a pool.
   const least = scenario.hasTwoReleases === true ? 2 : 1;
   if (scenario.apis > least) yield { ...scenario, apis: scenario.apis - 1 };
-  if (scenario.workers > least) yield { ...scenario, workers: scenario.workers - 1 };
+  if (scenario.workers > (scenario.hasPools === true ? 2 : least))
+    yield { ...scenario, workers: scenario.workers - 1 };
   for (const [at, caller] of callers.entries()) {
     for (const simpler of simplerOnes(caller)) yield { ...scenario, callers: callers.with(at, simpler) };
   }
