@@ -69,9 +69,9 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await fetch(`${url}/v1/responses/${body.id}/cancel`, { method: 'POST', headers });
   }
 
-  /** The newest responses, as the service lists them. */
-  async function readRows(): Promise<ResponseRows> {
-    const answer = await fetch(`${service.adminUrls[0]}/admin/v1/responses`);
+  /** The newest responses that a query asks for, as the service lists them. */
+  async function readRows(query = ''): Promise<ResponseRows> {
+    const answer = await fetch(`${service.adminUrls[0]}/admin/v1/responses${query}`);
     return (await answer.json()) as ResponseRows; // The API's own answer.
   }
 
@@ -252,14 +252,27 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await page.context().close();
   });
 
-  it('names the span of time of all that is acted on', async () => {
+  it('retries what did not end well, and names the span of time and the number of it', async () => {
     const { page, complaints } = await open('/responses?since=24h');
+    const { total } = await readRows('?status=failed&status=cancelled');
+    expect((await readRows('?status=completed')).total).toBeGreaterThan(0);
     await button(page, /^Act on all/).click();
-    await page.getByRole('menuitem', { name: /Retry/ }).click();
+    await page.getByRole('menuitem', { name: 'Retry those that failed or were cancelled' }).click();
     await unlock(page);
-    await page.getByText('All that match the filters and were accepted in the last 24 hours').waitFor();
-    await button(page, 'Leave it').click();
+    await page
+      .getByText('Of all that match the filters and were accepted in the last 24 hours, those that failed')
+      .waitFor();
     expect(complaints).toEqual([]);
+    const asked = page.waitForRequest((request) => request.url().endsWith('/admin/v1/acts'));
+    const error = { type: 'invalid_request_error', code: 'act_under_way', message: 'Refused.', param: null };
+    await page.route('**/admin/v1/acts', (route) => route.fulfill({ status: 409, json: { error } }));
+    await button(page, `Retry ${total} responses`).click();
+    expect((await asked).postDataJSON()).toMatchObject({
+      action: 'retry',
+      filter: { status: ['failed', 'cancelled'], from: expect.any(Number) },
+      expected: total,
+    });
+    await button(page, 'Leave it').click();
   });
 
   it('says that what it shows is out of date while the service cannot read its store', async () => {
