@@ -275,6 +275,28 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await button(page, 'Leave it').click();
   });
 
+  it('asks for a word before it acts on everything, also where the address has filters that are none', async () => {
+    const { page, complaints } = await open('/responses?since=nonsense&from=soon');
+    await button(page, /^Act on all/).click();
+    await page.getByRole('menuitem', { name: /Retry/ }).click();
+    await unlock(page);
+    await page.getByText('Of the responses of all tenants, those that failed').waitFor();
+    await page.getByRole('textbox', { name: 'Type everything to go on' }).waitFor();
+    await button(page, 'Leave it').click();
+    expect(complaints).toEqual([]);
+  });
+
+  it('has one span of time at a time', async () => {
+    const { page, complaints } = await open('/responses?since=24h&since=1h');
+    const chosen = page.getByRole('option', { selected: true });
+    await button(page, /^Time/).click();
+    await eventually(async () => expect(await chosen.allTextContents()).toEqual(['Last 24 hours']));
+    await page.getByRole('option', { name: 'Last 5 minutes' }).click();
+    await eventually(async () => expect(await chosen.allTextContents()).toEqual(['Last 5 minutes']));
+    expect(new URL(page.url()).search).toBe('?since=5m');
+    expect(complaints).toEqual([]);
+  });
+
   it('says that what it shows is out of date while the service cannot read its store', async () => {
     const { page } = await open('/keys');
     const error = {
