@@ -297,6 +297,35 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     expect(complaints).toEqual([]);
   });
 
+  it('asks the service for the deliveries of a tenant that is not among those that are shown', async () => {
+    const { page, complaints } = await open('/keys');
+    const one = {
+      id: 'evt_1-wh_1',
+      tenant: 'small',
+      endpoint: 'wh_1',
+      event: 'batch.failed',
+      subject: 'batch_1',
+    };
+    const times = { added_at: 1, next_at: null, ended_at: 2 };
+    const small = { ...one, ...times, state: 'failed', tries: 1, note: null };
+    await page.route('**/webhooks/deliveries?**', async (route) => {
+      const wanted = new URL(route.request().url()).searchParams.getAll('tenant');
+      if (!wanted.includes('small')) return route.continue();
+      return route.fulfill({ json: { object: 'list', data: [small] } });
+    });
+    await page.getByRole('link', { name: 'Webhooks' }).click();
+    await button(page, 'Tenant').click();
+    await page.getByRole('option', { name: 'tester' }).waitFor();
+    await page.getByRole('textbox', { name: 'Find in Tenant' }).fill('small');
+    await page.getByRole('option', { name: 'Use “small”' }).click();
+    await page.getByText('batch.failed').waitFor();
+    await page.getByText('1 delivery', { exact: true }).waitFor();
+    // Another one can still be chosen.
+    await page.getByRole('textbox', { name: 'Find in Tenant' }).fill('');
+    await page.getByRole('option', { name: 'tester' }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   it('says that what it shows is out of date while the service cannot read its store', async () => {
     const { page } = await open('/keys');
     const error = {
