@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { UsagePage } from '@sluice/contract';
 import type { Facets, ResponseDetail, ResponseRows, Session } from '@sluice/contract/admin';
 import { tenantLimits } from '@sluice/contract/tenant-limits';
 import { eventually, latch } from '@sluice/testing';
@@ -324,6 +325,29 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await page.getByRole('textbox', { name: 'Find in Tenant' }).fill('');
     await page.getByRole('option', { name: 'tester' }).waitFor();
     expect(complaints).toEqual([]);
+  });
+
+  it('names the days of usage as the service counts them, wherever its reader is', async () => {
+    const context = await browser.newContext({ timezoneId: 'America/Los_Angeles', viewport: wide });
+    onTestFinished(() => context.close());
+    const page = await context.newPage();
+    const read = page.waitForResponse((answer) => answer.url().includes('/usage/completions'));
+    await page.goto(urlOf('/usage'));
+    const { data } = (await (await read).json()) as UsagePage; // The API's own answer.
+    const parts = { weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' } as const;
+    const day = new Intl.DateTimeFormat('en-GB', parts);
+    const days = data.map(({ start_time: start }) => day.format(start * 1_000).replace(',', ''));
+    const plot = page.locator('.u-over');
+    const { width = 0 } = (await plot.boundingBox()) ?? {};
+    for (const [x, named] of [
+      [1, days[0]],
+      [width - 1, days.at(-1)],
+    ] as const) {
+      await plot.hover({ position: { x, y: 20 } });
+      await eventually(async () =>
+        expect(await page.locator('.u-legend .u-value').first().textContent()).toBe(named),
+      );
+    }
   });
 
   it('says that what it shows is out of date while the service cannot read its store', async () => {
