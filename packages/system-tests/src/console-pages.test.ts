@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { UsagePage } from '@sluice/contract';
 import type { Facets, ResponseDetail, ResponseRows, Session } from '@sluice/contract/admin';
 import { tenantLimits } from '@sluice/contract/tenant-limits';
 import { eventually, latch } from '@sluice/testing';
@@ -69,9 +70,9 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await fetch(`${url}/v1/responses/${body.id}/cancel`, { method: 'POST', headers });
   }
 
-  /** The newest responses, as the service lists them. */
-  async function readRows(): Promise<ResponseRows> {
-    const answer = await fetch(`${service.adminUrls[0]}/admin/v1/responses`);
+  /** The newest responses that a query asks for, as the service lists them. */
+  async function readRows(query = ''): Promise<ResponseRows> {
+    const answer = await fetch(`${service.adminUrls[0]}/admin/v1/responses${query}`);
     return (await answer.json()) as ResponseRows; // The API's own answer.
   }
 
@@ -252,14 +253,101 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await page.context().close();
   });
 
-  it('names the span of time of all that is acted on', async () => {
+  it('retries what did not end well, and names the span of time and the number of it', async () => {
     const { page, complaints } = await open('/responses?since=24h');
+    const { total } = await readRows('?status=failed&status=cancelled');
+    expect((await readRows('?status=completed')).total).toBeGreaterThan(0);
+    await button(page, /^Act on all/).click();
+    await page.getByRole('menuitem', { name: 'Retry those that failed or were cancelled' }).click();
+    await unlock(page);
+    await page
+      .getByText('Of all that match the filters and were accepted in the last 24 hours, those that failed')
+      .waitFor();
+    expect(complaints).toEqual([]);
+    const asked = page.waitForRequest((request) => request.url().endsWith('/admin/v1/acts'));
+    const error = { type: 'invalid_request_error', code: 'act_under_way', message: 'Refused.', param: null };
+    await page.route('**/admin/v1/acts', (route) => route.fulfill({ status: 409, json: { error } }));
+    await button(page, `Retry ${total} responses`).click();
+    expect((await asked).postDataJSON()).toMatchObject({
+      action: 'retry',
+      filter: { status: ['failed', 'cancelled'], from: expect.any(Number) },
+      expected: total,
+    });
+    await button(page, 'Leave it').click();
+  });
+
+  it('asks for a word before it acts on everything, also where the address has filters that are none', async () => {
+    const { page, complaints } = await open('/responses?since=nonsense&from=soon');
     await button(page, /^Act on all/).click();
     await page.getByRole('menuitem', { name: /Retry/ }).click();
     await unlock(page);
-    await page.getByText('All that match the filters and were accepted in the last 24 hours').waitFor();
+    await page.getByText('Of the responses of all tenants, those that failed').waitFor();
+    await page.getByRole('textbox', { name: 'Type everything to go on' }).waitFor();
     await button(page, 'Leave it').click();
     expect(complaints).toEqual([]);
+  });
+
+  it('has one span of time at a time', async () => {
+    const { page, complaints } = await open('/responses?since=24h&since=1h');
+    const chosen = page.getByRole('option', { selected: true });
+    await button(page, /^Time/).click();
+    await eventually(async () => expect(await chosen.allTextContents()).toEqual(['Last 24 hours']));
+    await page.getByRole('option', { name: 'Last 5 minutes' }).click();
+    await eventually(async () => expect(await chosen.allTextContents()).toEqual(['Last 5 minutes']));
+    expect(new URL(page.url()).search).toBe('?since=5m');
+    expect(complaints).toEqual([]);
+  });
+
+  it('asks the service for the deliveries of a tenant that is not among those that are shown', async () => {
+    const { page, complaints } = await open('/keys');
+    const one = {
+      id: 'evt_1-wh_1',
+      tenant: 'small',
+      endpoint: 'wh_1',
+      event: 'batch.failed',
+      subject: 'batch_1',
+    };
+    const times = { added_at: 1, next_at: null, ended_at: 2 };
+    const small = { ...one, ...times, state: 'failed', tries: 1, note: null };
+    await page.route('**/webhooks/deliveries?**', async (route) => {
+      const wanted = new URL(route.request().url()).searchParams.getAll('tenant');
+      if (!wanted.includes('small')) return route.continue();
+      return route.fulfill({ json: { object: 'list', data: [small] } });
+    });
+    await page.getByRole('link', { name: 'Webhooks' }).click();
+    await button(page, 'Tenant').click();
+    await page.getByRole('option', { name: 'tester' }).waitFor();
+    await page.getByRole('textbox', { name: 'Find in Tenant' }).fill('small');
+    await page.getByRole('option', { name: 'Use “small”' }).click();
+    await page.getByText('batch.failed').waitFor();
+    await page.getByText('1 delivery', { exact: true }).waitFor();
+    // Another one can still be chosen.
+    await page.getByRole('textbox', { name: 'Find in Tenant' }).fill('');
+    await page.getByRole('option', { name: 'tester' }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it('names the days of usage as the service counts them, wherever its reader is', async () => {
+    const context = await browser.newContext({ timezoneId: 'America/Los_Angeles', viewport: wide });
+    onTestFinished(() => context.close());
+    const page = await context.newPage();
+    const read = page.waitForResponse((answer) => answer.url().includes('/usage/completions'));
+    await page.goto(urlOf('/usage'));
+    const { data } = (await (await read).json()) as UsagePage; // The API's own answer.
+    const parts = { weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' } as const;
+    const day = new Intl.DateTimeFormat('en-GB', parts);
+    const days = data.map(({ start_time: start }) => day.format(start * 1_000).replace(',', ''));
+    const plot = page.locator('.u-over');
+    const { width = 0 } = (await plot.boundingBox()) ?? {};
+    for (const [x, named] of [
+      [1, days[0]],
+      [width - 1, days.at(-1)],
+    ] as const) {
+      await plot.hover({ position: { x, y: 20 } });
+      await eventually(async () =>
+        expect(await page.locator('.u-legend .u-value').first().textContent()).toBe(named),
+      );
+    }
   });
 
   it('says that what it shows is out of date while the service cannot read its store', async () => {

@@ -236,9 +236,12 @@ describe('webhooks, by the official client', () => {
       });
       return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
     };
+    const list = async (query: string) => {
+      const { body } = await admin(query);
+      return body['data'] as { id: string; subject: string; endpoint: string }[];
+    };
     const own = async () => {
-      const { body } = await admin('?tenant=tester&state=delivered&state=failed');
-      const rows = body['data'] as { id: string; subject: string; endpoint: string }[];
+      const rows = await list('?tenant=tester&state=delivered&state=failed');
       return rows.find((row) => row.subject === id && row.endpoint === endpoint.id);
     };
     const told = () => at('/operators').filter(({ body }) => body.includes(id)).length;
@@ -250,6 +253,8 @@ describe('webhooks, by the official client', () => {
       state: 'delivered',
       tries: 1,
     });
+    expect(await list('?tenant=nobody')).toEqual([]);
+    expect(await list('?tenant=nobody&tenant=tester')).toContainEqual(delivery);
     const sent = await admin(`/${delivery.id}/send`, 'POST');
     expect(sent).toMatchObject({ status: 200, body: { object: 'sent_delivery', id: delivery.id } });
     await eventually(() => told() === 2);

@@ -33,17 +33,17 @@ function deliveryRow({
 export function shownDeliveries(options: Parameters<typeof openDeliveries>[0] & { now: () => number }) {
   const queue = openDeliveries(options);
   return {
-    /** The newest first; all of them without a tenant or states. */
+    /** The newest first; all of them without tenants or states. */
     async list({
-      tenant,
+      tenants,
       states = deliveryStates,
       limit,
     }: {
-      tenant?: string | undefined;
+      tenants?: readonly string[] | undefined;
       states?: readonly DeliveryRow['state'][] | undefined;
       limit: number;
     }): Promise<DeliveryRow[]> {
-      const isWanted = (each: Delivery) => tenant === undefined || each.tenant === tenant;
+      const isWanted = (each: Delivery) => tenants === undefined || tenants.includes(each.tenant);
       return (await queue.list(states, { limit, isWanted })).map(deliveryRow);
     },
     sendAgain: (id: string) => sendAgain(queue, id, options.now()),

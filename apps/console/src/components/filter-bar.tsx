@@ -11,6 +11,7 @@ export interface FilterField {
   label: string;
   options: readonly FilterOption[];
   allowsOther?: boolean;
+  allowsOne?: boolean;
 }
 
 interface FilterBarProps {

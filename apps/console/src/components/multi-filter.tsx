@@ -18,10 +18,20 @@ export interface MultiFilterProps {
   onChange: (values: readonly string[]) => void;
   /** Whether a value that is no option can be entered. */
   allowsOther?: boolean;
+  /** Whether a value that is chosen takes the place of the one before. */
+  allowsOne?: boolean;
 }
 
-/** A button with a list behind it: type to narrow it, choose any number of values. */
-export function MultiFilter({ label, options, values, onChange, allowsOther = false }: MultiFilterProps) {
+/** A button with a list behind it: type to narrow it, choose any number of values, or one. */
+export function MultiFilter({
+  label,
+  options,
+  values: given,
+  onChange,
+  allowsOther = false,
+  allowsOne = false,
+}: MultiFilterProps) {
+  const values = allowsOne ? given.slice(0, 1) : given;
   const [typed, setTyped] = useState('');
   const combobox = useCombobox({
     onDropdownOpen: () => combobox.focusSearchInput(),
@@ -37,7 +47,8 @@ export function MultiFilter({ label, options, values, onChange, allowsOther = fa
   const found = all.filter((option) => labelOf(option).toLowerCase().includes(wanted));
   const isOther = allowsOther && wanted !== '' && !all.some(({ value }) => value === typed.trim());
   const toggle = (value: string) => {
-    onChange(values.includes(value) ? values.filter((each) => each !== value) : [...values, value]);
+    const others = values.filter((each) => each !== value);
+    onChange(values.includes(value) ? others : [...(allowsOne ? [] : others), value]);
     combobox.updateSelectedOptionIndex('active');
   };
   const chosen = values.map((value) => labelOf(all.find((option) => option.value === value) ?? { value }));
@@ -68,22 +79,13 @@ export function MultiFilter({ label, options, values, onChange, allowsOther = fa
           placeholder={allowsOther ? 'Find or enter one' : 'Find'}
           aria-label={`Find in ${label}`}
         />
-        <Combobox.Options className={classes['options'] ?? ''} aria-label={label} aria-multiselectable>
+        <Combobox.Options
+          className={classes['options'] ?? ''}
+          aria-label={label}
+          aria-multiselectable={!allowsOne}
+        >
           {found.map((option) => (
-            <Combobox.Option
-              key={option.value}
-              value={option.value}
-              active={values.includes(option.value)}
-              aria-selected={values.includes(option.value)}
-            >
-              <span className={classes['option']}>
-                <Checkbox.Indicator checked={values.includes(option.value)} size="xs" aria-hidden />
-                <span className={classes['word']}>{labelOf(option)}</span>
-                {option.count !== undefined && (
-                  <span className={classes['count']}>{formatCompact(option.count)}</span>
-                )}
-              </span>
-            </Combobox.Option>
+            <Row key={option.value} option={option} isChosen={values.includes(option.value)} />
           ))}
           {isOther && <Combobox.Option value={typed.trim()}>Use “{typed.trim()}”</Combobox.Option>}
           {found.length === 0 && !isOther && <Combobox.Empty>Nothing matches</Combobox.Empty>}
@@ -97,6 +99,19 @@ export function MultiFilter({ label, options, values, onChange, allowsOther = fa
         )}
       </Combobox.Dropdown>
     </Combobox>
+  );
+}
+
+function Row({ option, isChosen }: { option: FilterOption; isChosen: boolean }) {
+  const { value, count } = option;
+  return (
+    <Combobox.Option value={value} active={isChosen} aria-selected={isChosen}>
+      <span className={classes['option']}>
+        <Checkbox.Indicator checked={isChosen} size="xs" aria-hidden />
+        <span className={classes['word']}>{labelOf(option)}</span>
+        {count !== undefined && <span className={classes['count']}>{formatCompact(count)}</span>}
+      </span>
+    </Combobox.Option>
   );
 }
 

@@ -2,8 +2,8 @@ import 'uplot/dist/uPlot.min.css';
 import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useId, useRef } from 'react';
 import UPlot from 'uplot';
+import { type ChartTimes, chartTimes } from '../format/chart-times.ts';
 import { formatCompact } from '../format/numbers.ts';
-import { formatClock, formatTimeOfDay, formatWeekTime } from '../format/times.ts';
 import classes from './time-series-chart.module.css';
 
 export interface Series {
@@ -21,6 +21,8 @@ interface TimeSeriesChartProps {
   hidesTitle?: boolean;
   /** Unix milliseconds, oldest first. */
   times: readonly number[];
+  /** The time zone in which the times are shown, such as "UTC"; that of this machine when left out. */
+  timeZone?: string;
   series: readonly Series[];
   format?: (value: number | null | undefined) => string;
   kind?: 'line' | 'area' | 'bars';
@@ -37,7 +39,7 @@ interface TimeSeriesChartProps {
  */
 export function TimeSeriesChart(props: TimeSeriesChartProps) {
   const { title, times, series, format = formatCompact, kind = 'area' } = props;
-  const { hidesTitle = false, height = 180, stacked = false, syncKey } = props;
+  const { hidesTitle = false, height = 180, stacked = false, syncKey, timeZone } = props;
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | undefined>(undefined);
   const scheme = useComputedColorScheme('light');
@@ -47,13 +49,14 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
     kind,
     height,
     stacked,
+    timeZone,
     scheme,
   ]);
   const lines = stacked ? stack(series) : series.map(({ values }) => [...values]);
   const data: UPlot.AlignedData = [times.map((at) => at / 1000), ...lines];
-  const latest = useRef({ data, series, kind, height, syncKey, format });
+  const latest = useRef({ data, series, kind, height, syncKey, timeZone, format });
   useEffect(() => {
-    latest.current = { data, series, kind, height, syncKey, format };
+    latest.current = { data, series, kind, height, syncKey, timeZone, format };
   });
 
   useEffect(() => {
@@ -142,6 +145,7 @@ function stack(series: readonly Series[]): number[][] {
 
 type Look = Required<Pick<TimeSeriesChartProps, 'series' | 'kind' | 'height' | 'format'>> & {
   syncKey: string | undefined;
+  timeZone: string | undefined;
   /** The values themselves, which differ from the heights at which they are drawn. */
   valuesOf: (line: number) => readonly (number | null)[];
 };
@@ -154,7 +158,7 @@ function lonely(plot: UPlot, line: number): number[] {
 }
 
 function plotOptions(element: HTMLElement, look: Look): UPlot.Options {
-  const { series, kind, height, format, syncKey, valuesOf } = look;
+  const { series, kind, height, format, syncKey, timeZone, valuesOf } = look;
   const style = getComputedStyle(element);
   const token = (name: string) => style.getPropertyValue(name).trim();
   const font = `11px ${style.fontFamily}`;
@@ -171,6 +175,9 @@ function plotOptions(element: HTMLElement, look: Look): UPlot.Options {
       ...(syncKey !== undefined && { sync: { key: syncKey } }),
     },
     legend: { live: true },
+    ...(timeZone !== undefined && {
+      tzDate: (seconds) => UPlot.tzDate(new Date(seconds * 1000), timeZone),
+    }),
     scales: {
       ...(kind === 'bars' && { x: { range: roomForBars } }),
       y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] },
@@ -180,8 +187,11 @@ function plotOptions(element: HTMLElement, look: Look): UPlot.Options {
         ...axis,
         grid: { show: false },
         size: 26,
-        space: 72,
-        values: (plot, splits) => splits.map((seconds) => axisTime(plot)(seconds * 1000)),
+        space: 80,
+        values: (plot, splits) => {
+          const { mark } = timesOf(plot, timeZone);
+          return splits.map((seconds) => mark(seconds * 1000));
+        },
       },
       {
         ...axis,
@@ -194,7 +204,10 @@ function plotOptions(element: HTMLElement, look: Look): UPlot.Options {
       },
     ],
     series: [
-      { label: '', value: (_plot, seconds) => (seconds === null ? '' : formatClock(seconds * 1000)) },
+      {
+        label: '',
+        value: (plot, seconds) => (seconds === null ? '' : timesOf(plot, timeZone).moment(seconds * 1000)),
+      },
       ...series.map(({ label, color }, at): UPlot.Series => {
         const stroke = token(color ?? `--chart-${(at % 8) + 1}`);
         return {
@@ -227,11 +240,11 @@ function roomForBars({ data: [times] }: UPlot, min: number, max: number): [numbe
   return [min - half, max + half];
 }
 
-/** Longer than this, in seconds, an axis names days. */
-const longAxis = 36 * 3_600;
-
-function axisTime({ data: [times] }: UPlot): (at: number) => string {
-  return (times.at(-1) ?? 0) - (times[0] ?? 0) > longAxis ? formatWeekTime : formatTimeOfDay;
+function timesOf({ data: [times] }: UPlot, timeZone: string | undefined): ChartTimes {
+  return chartTimes(
+    Array.from(times, (seconds) => seconds * 1000),
+    timeZone,
+  );
 }
 
 function latestOf(values: ArrayLike<number | null | undefined> | undefined): number | null | undefined {

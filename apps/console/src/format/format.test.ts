@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { formatBytes, formatCompact, formatCount, formatRate, formatShare, unknown } from './numbers.ts';
-import { formatClock, formatDuration, formatMoment, formatRelative, formatTimeOfDay } from './times.ts';
+import { formatClock, formatDuration, formatMoment, formatRelative } from './times.ts';
 
 describe('what is not known', () => {
   it.each([
@@ -100,7 +100,6 @@ describe('moments', () => {
   it('are in the time of this machine', () => {
     expect(formatMoment(at)).toBe('22 Nov 2026, 23:50:43.120');
     expect(formatClock(at)).toBe('23:50:43');
-    expect(formatTimeOfDay(at)).toBe('23:50');
     expect(formatMoment(at - 120)).toBe('22 Nov 2026, 23:50:43.000');
   });
 });

@@ -57,17 +57,3 @@ const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-dig
 export function formatClock(at: Maybe): string {
   return at === null || at === undefined ? unknown : clock.format(at);
 }
-
-const timeOfDay = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
-
-/** `23:50`, for the axis of a chart. */
-export function formatTimeOfDay(at: number): string {
-  return timeOfDay.format(at);
-}
-
-const weekTime = new Intl.DateTimeFormat('en-GB', { weekday: 'short', hour: '2-digit', minute: '2-digit' });
-
-/** `Mon 23:50`, for the axis of a chart of several days. */
-export function formatWeekTime(at: number): string {
-  return weekTime.format(at).replace(',', '');
-}

@@ -56,7 +56,8 @@ export async function runWebhooks(
     switch (command) {
       case 'list': {
         if (id !== undefined) throw badUsage('webhooks', "'list' takes flags only");
-        const found = await deliveries.list({ tenant: values.tenant, states: asked, limit });
+        const tenants = values.tenant === undefined ? undefined : [values.tenant];
+        const found = await deliveries.list({ tenants, states: asked, limit });
         if (values.json === true) for (const each of found) console.log(printableJson(JSON.stringify(each)));
         else console.log(found.length === 0 ? 'There are no deliveries.' : tableOf(found));
         return;

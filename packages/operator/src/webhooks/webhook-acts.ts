@@ -2,9 +2,9 @@ import { ServiceError } from '@sluice/contract';
 import type { DeliveryRow, SentDelivery } from '@sluice/contract/admin';
 import type { Asker, Audit } from '../audit/audit.ts';
 
-/** The deliveries that are asked for; all of them without a tenant or states. */
+/** The deliveries that are asked for; all of them without tenants or states. */
 export interface DeliveryFilter {
-  tenant?: string | undefined;
+  tenants?: readonly string[] | undefined;
   states?: readonly DeliveryRow['state'][] | undefined;
   /** Most that are returned, the newest first. */
   limit: number;

@@ -1,15 +1,17 @@
 import { Button, Menu } from '@mantine/core';
-import type { Act, ResponseFilter, StartAct } from '@sluice/contract/admin';
+import type { Act, ResponseFilter, ResponseRows, StartAct } from '@sluice/contract/admin';
 import { IconChevronDown, IconPlayerStop, IconRefresh } from '@tabler/icons-react';
 import { useState } from 'react';
-import { act } from '../../api/request.ts';
+import { act, getJson } from '../../api/request.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { notifyDone, notifyFailed } from '../../components/notify.ts';
 import { useLast } from '../../components/use-last.ts';
 import { useUnlocked } from '../../components/use-unlocked.ts';
 import { formatCount } from '../../format/numbers.ts';
+import { actEffect, actFilter, actLabel, actPart } from './act-filter.ts';
 
 interface ActOnAllProps {
-  /** The filter that is acted on, with a span counted back from the moment of the call. */
+  /** The filter of the list, with a span counted back from the moment of the call. */
   filter: () => ResponseFilter;
   /** The span of time in words, such as "Last hour"; undefined when it is not limited. */
   span: string | undefined;
@@ -20,16 +22,36 @@ interface ActOnAllProps {
 }
 
 /** The chosen act and the number of responses, as they were when it was chosen. */
-type Wanted = StartAct;
+interface Wanted {
+  act: StartAct;
+  /** The part of what the list shows that is acted on, in words; undefined when it is all of it. */
+  part: string | undefined;
+  effect: string;
+}
 
 const verbs = { cancel: 'Cancel', retry: 'Retry' } as const;
 
-/** Does something with every response that matches the filters, after it has said how many they are. */
+/**
+ * Does something with every response that matches the filters, after it has said how many they are. Where no status is asked
+ * for, each act takes those that it is for.
+ */
 export function ActOnAll({ filter, span, total, hasFilters, onStarted }: ActOnAllProps) {
   const [wanted, setWanted] = useState<Wanted>();
   const unlocked = useUnlocked();
-  const choose = (action: Wanted['action']) =>
-    unlocked(() => setWanted({ action, filter: filter(), expected: total }));
+  const shown = filter();
+  const count = async (action: StartAct['action']) => {
+    const asked = filter();
+    const acted = actFilter(action, asked);
+    try {
+      const { total: expected } = await getJson<ResponseRows>('/responses', { ...acted, limit: 1 });
+      if (expected === 0) return notifyDone(`There is no response to ${action}.`);
+      const said = { part: actPart(action, asked), effect: actEffect(action, asked) };
+      setWanted({ act: { action, filter: acted, expected }, ...said });
+    } catch (error) {
+      notifyFailed('The responses were not counted', error);
+    }
+  };
+  const choose = (action: StartAct['action']) => unlocked(() => void count(action));
   return (
     <>
       <Menu position="bottom-end" withinPortal>
@@ -40,10 +62,10 @@ export function ActOnAll({ filter, span, total, hasFilters, onStarted }: ActOnAl
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item leftSection={<IconPlayerStop size={16} />} color="red" onClick={() => choose('cancel')}>
-            Cancel those that have not ended
+            {actLabel('cancel', shown)}
           </Menu.Item>
           <Menu.Item leftSection={<IconRefresh size={16} />} onClick={() => choose('retry')}>
-            Retry all that have ended, completed ones too
+            {actLabel('retry', shown)}
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
@@ -69,28 +91,26 @@ interface ConfirmProps {
 function Confirm({ wanted, span, hasFilters, onClose, onStarted }: ConfirmProps) {
   const shown = useLast(wanted);
   if (shown === undefined) return null;
-  const count = `${formatCount(shown.expected)} ${shown.expected === 1 ? 'response' : 'responses'}`;
-  const start = async () => onStarted(await act<Act>('POST', '/acts', { body: shown }));
+  const { act: started, part, effect } = shown;
+  const count = `${formatCount(started.expected)} ${started.expected === 1 ? 'response' : 'responses'}`;
+  const within = span === undefined ? '' : ` and were accepted in the ${span.toLowerCase()}`;
+  const all = hasFilters ? `all that match the filters${within}` : 'the responses of all tenants';
+  const start = async () => onStarted(await act<Act>('POST', '/acts', { body: started }));
   return (
     <ConfirmDialog
       isOpen={wanted !== undefined}
       onClose={onClose}
-      title={`${verbs[shown.action]} ${count}?`}
-      action={`${verbs[shown.action]} ${count}`}
-      isDangerous={shown.action === 'cancel'}
+      title={`${verbs[started.action]} ${count}?`}
+      action={`${verbs[started.action]} ${count}`}
+      isDangerous={started.action === 'cancel'}
       onConfirm={start}
       {...(!hasFilters && { mustType: 'everything' })}
     >
       <p>
-        {hasFilters ? 'All that match the filters' : 'Every response of every tenant'}
-        {span !== undefined && ` and were accepted in the ${span.toLowerCase()}`}: <strong>{count}</strong> at
-        the moment. If more match by then, nothing is done and you are asked again.
+        {part === undefined ? `For ${all}` : `Of ${all}, those ${part}`}: <strong>{count}</strong> at the
+        moment. If more match by then, nothing is done and you are asked again.
       </p>
-      <p>
-        {shown.action === 'cancel'
-          ? 'Those that wait or run are cancelled, and their callers are told. Those that have ended are skipped.'
-          : 'Each that has ended is created again, in the background, within the limits of its tenant. Those that are open are skipped.'}
-      </p>
+      <p>{effect}</p>
     </ConfirmDialog>
   );
 }

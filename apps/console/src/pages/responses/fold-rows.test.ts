@@ -63,6 +63,21 @@ describe('a list that is kept up to date', () => {
     expect(foldRows(rows, { rows: [row('old', 5, 'completed')], total: 9 }).fresh).toEqual([]);
   });
 
+  it('takes in an older row that begins to match, and shows it in its place', () => {
+    const folded = foldRows(rows, { rows: [row('between', 15, 'failed')], total: 9 });
+    expect(ids(folded.shown)).toEqual(['b', 'a']);
+    expect(ids(folded.fresh)).toEqual(['between']);
+    expect(ids(showFresh(folded).shown)).toEqual(['b', 'between', 'a']);
+    expect(ids(firstPage(rows.shown, [{ rows: [row('between', 15)], total: 9 }]).shown)).toEqual(
+      ids(showFresh(folded).shown),
+    );
+  });
+
+  it('takes in a row that is older than all, when there are no others behind those that are shown', () => {
+    const folded = foldRows(rows, { rows: [row('old', 5, 'failed')], total: 3 });
+    expect(ids(showFresh(folded).shown)).toEqual(['b', 'a', 'old']);
+  });
+
   it('takes away what no longer matches', () => {
     const folded = foldRows({ ...rows, fresh: [row('c', 30)] }, { rows: [], gone: ['a', 'c'], total: 1 });
     expect(ids(folded.shown)).toEqual(['b']);

@@ -3,7 +3,7 @@ import type { ResponseRow, RowsEvent } from '@sluice/contract/admin';
 /** The rows of a list that is kept up to date: those that are shown, and new ones that wait to be shown. */
 export interface LiveRows {
   shown: readonly ResponseRow[];
-  /** Newer than the first that is shown, newest first. */
+  /** Those that match by now and have their place before the last that is shown, newest first. */
   fresh: readonly ResponseRow[];
   /** Rows were left out, between those that are there or behind them, so the list has to be read anew. */
   hasGap: boolean;
@@ -22,9 +22,9 @@ export const mostAtTop = 1_000;
 
 /**
  * Takes in changes: rows that are shown change in place, and new ones are gathered apart, so that nothing moves under the
- * reader's eyes.
+ * reader's eyes. An older response is new to a list when it begins to match its filter, as one does that fails.
  */
-export function foldRows(rows: LiveRows, { rows: changed, gone = [] }: RowsEvent): LiveRows {
+export function foldRows(rows: LiveRows, { rows: changed, gone = [], total }: RowsEvent): LiveRows {
   const news = new Map(changed.map((row) => [row.id, row]));
   const left = new Set<string>(gone);
   const takeIn = (row: ResponseRow) => {
@@ -34,18 +34,25 @@ export function foldRows(rows: LiveRows, { rows: changed, gone = [] }: RowsEvent
   };
   const shown = rows.shown.filter(({ id }) => !left.has(id)).map(takeIn);
   const known = rows.fresh.filter(({ id }) => !left.has(id)).map(takeIn);
-  const newest = shown[0]?.accepted_at ?? 0;
-  const added = [...news.values()].filter(({ accepted_at: at }) => at >= newest);
-  const fresh = [...added, ...known].toSorted((one, other) => other.accepted_at - one.accepted_at);
+  // Rows that are older than the last that is shown come with the next page, if there is one.
+  const isWhole = shown.length + known.length + news.size >= total;
+  const oldest = isWhole ? 0 : (shown.at(-1)?.accepted_at ?? 0);
+  const added = [...news.values()].filter(({ accepted_at: at }) => at >= oldest);
+  const fresh = newestFirst([...added, ...known]);
   const isCut = fresh.length > mostFresh || added.length >= mostFresh;
   return { shown, fresh: fresh.slice(0, mostFresh), hasGap: rows.hasGap || isCut };
 }
 
-/** Shows the gathered rows to a reader at the top of the list: as many as are kept there. */
+/** Shows the gathered rows in their places, to a reader at the top of the list: as many as are kept there. */
 export function showFresh({ shown, fresh, hasGap }: LiveRows): LiveRows {
-  const all = [...fresh, ...shown];
+  const all = newestFirst([...fresh, ...shown]);
   const isLong = fresh.length > 0 && all.length > mostAtTop;
   return { shown: isLong ? all.slice(0, mostAtTop) : all, fresh: [], hasGap: hasGap || isLong };
+}
+
+/** Of rows with the same time, the order stays. */
+function newestFirst(rows: readonly ResponseRow[]): ResponseRow[] {
+  return rows.toSorted((one, other) => other.accepted_at - one.accepted_at);
 }
 
 /** The list from its first page, and the changes that came while that was read, which may be newer. */

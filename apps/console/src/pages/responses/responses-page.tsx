@@ -21,7 +21,7 @@ import { IndexNote } from './index-note.tsx';
 import classes from './responses.module.css';
 import { modeWords, rowColumns } from './row-columns.tsx';
 import { newestIndex } from './newest-index.ts';
-import { filterOf, isWholeId, rowFilterKeys, searchOf, spanOf, spans } from './row-search.ts';
+import { filterOf, isWholeId, narrows, rowFilterKeys, searchOf, spanOf, spans } from './row-search.ts';
 import { isAtTop, useRows } from './use-rows.ts';
 
 const actKeys = ['act'] as const;
@@ -69,7 +69,7 @@ export function ResponsesPage() {
               filter={() => filterOf(filters.values, Date.now())}
               span={spanOf(filters.values)?.label}
               total={rows.total ?? 0}
-              hasFilters={filters.count > 0}
+              hasFilters={narrows(filter)}
               onStarted={({ id }) => acts.set('act', [id])}
             />
           )
@@ -78,7 +78,7 @@ export function ResponsesPage() {
       {act !== '' && <ActProgress key={act} id={act} onClose={() => acts.set('act', [])} />}
       <FilterBar
         filters={filters}
-        fields={[{ key: 'since', label: 'Time', options: spans }, ...fields]}
+        fields={[{ key: 'since', label: 'Time', options: spans, allowsOne: true }, ...fields]}
         end={
           rows.total !== undefined && (
             <span role="status">
@@ -97,7 +97,7 @@ export function ResponsesPage() {
         ) : (
           <Table
             rows={rows}
-            hasFilters={filters.count > 0}
+            hasFilters={narrows(filter)}
             request={filters.text('request_id')}
             onClear={filters.clear}
           />

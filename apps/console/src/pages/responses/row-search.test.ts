@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { filterOf, isWholeId, searchOf, spanOf } from './row-search.ts';
+import { filterOf, isWholeId, narrows, searchOf, spanOf } from './row-search.ts';
 
 describe('the filter of an address', () => {
   it('has every value, and nothing that is not there', () => {
@@ -19,7 +19,25 @@ describe('the filter of an address', () => {
 
   it('takes moments as they are', () => {
     expect(filterOf({ from: ['5'], to: ['7'] }, 0)).toEqual({ from: 5, to: 7 });
-    expect(filterOf({ from: ['soon'] }, 0)).toEqual({});
+    expect(filterOf({ from: ['soon'], to: [''] }, 0)).toEqual({});
+  });
+
+  it('has both bounds of a span and a beginning', () => {
+    expect(filterOf({ since: ['5m'], from: ['5'] }, 1_000_000)).toEqual({ from: 700_000 });
+    expect(filterOf({ since: ['5m'], from: ['800000'] }, 1_000_000)).toEqual({ from: 800_000 });
+  });
+
+  it.each([
+    [{ status: ['failed'] }, true],
+    [{ since: ['1h'] }, true],
+    [{ id: ['resp_a'] }, true],
+    [{ id: ['c'] }, true],
+    [{ since: ['nonsense'], from: ['soon'], id: [''] }, false],
+    [{ id: ['create-'] }, false],
+    [{ id: ['resp_'] }, false],
+    [{}, false],
+  ])('knows whether %j narrows the list: %s', (values, isFilter) => {
+    expect(narrows(filterOf(values, 3_600_000))).toBe(isFilter);
   });
 });
 

@@ -32,7 +32,9 @@ export function spanOf(values: UrlSearch): (typeof spans)[number] | undefined {
   return spans.find(({ value }) => value === values['since']?.[0]);
 }
 
-/** The filter that an address means. A span becomes the moment where it begins, counted back from `now`. */
+/**
+ * The filter that an address means. A span becomes the moment where it begins, counted back from `now`.
+ */
 export function filterOf(values: UrlSearch, now: number): ResponseSearch {
   const filter: Record<string, unknown> = {};
   for (const name of lists) if (values[name]?.length) filter[name] = values[name];
@@ -41,14 +43,29 @@ export function filterOf(values: UrlSearch, now: number): ResponseSearch {
     if (begin !== undefined && begin !== '') filter[name] = begin;
   }
   const span = spanOf(values);
-  if (span) filter['from'] = now - span.ms;
-  for (const name of ['from', 'to']) {
-    const at = Number(values[name]?.[0]);
-    if (values[name]?.[0] !== undefined && Number.isSafeInteger(at)) filter[name] = at;
-  }
+  const from = momentOf(values, 'from');
+  // Both bounds hold where an address has a span and a beginning.
+  if (span) filter['from'] = Math.max(now - span.ms, from ?? 0);
+  else if (from !== undefined) filter['from'] = from;
+  const to = momentOf(values, 'to');
+  if (to !== undefined) filter['to'] = to;
   // The service refuses values of the address that it does not know, with a message that names them.
   return filter;
 }
+
+function momentOf(values: UrlSearch, name: 'from' | 'to'): number | undefined {
+  const text = values[name]?.[0] ?? '';
+  const at = Number(text);
+  return text !== '' && Number.isSafeInteger(at) ? at : undefined;
+}
+
+/** Whether a filter is one at all. The beginning that all ids have in common is none. */
+export function narrows({ id, ...others }: ResponseSearch): boolean {
+  const isCommon = id === undefined || (/[-_]/.test(id) && idPrefixes.some((each) => each.startsWith(id)));
+  return !isCommon || Object.keys(others).length > 0;
+}
+
+const idPrefixes = ['create-response_', 'resp_'] as const;
 
 /** The kinds of search, as parameters of the address. */
 export type RowSearch = Record<'id' | 'request_id' | 'metadata', string>;

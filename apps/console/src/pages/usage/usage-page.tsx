@@ -89,7 +89,7 @@ function Shown({ usage, group, measure, per }: ShownProps) {
           value={formatMoney(sum(({ spend }) => spend))}
         />
       </StatRow>
-      <Panel title={`${measure.label} by ${group.label.toLowerCase()}`} note={per}>
+      <Panel title={`${measure.label} by ${group.label.toLowerCase()}`} note={`${per}, in UTC`}>
         <TimeSeriesChart
           title={`${measure.label} by ${group.label.toLowerCase()}`}
           hidesTitle
@@ -97,6 +97,7 @@ function Shown({ usage, group, measure, per }: ShownProps) {
           stacked
           height={220}
           times={usage.data.map(({ start_time: start }) => start * 1_000)}
+          timeZone="UTC"
           series={usageLines(usage, { group: group.value, rows, of: measure.of })}
           format={format}
         />

@@ -25,15 +25,21 @@ export function WebhooksPage() {
   const filters = useFilters(filterKeys);
   const client = useQueryClient();
   const unlocked = useUnlocked();
-  const { tenant: tenants, state } = filters.values;
+  const { tenant, state } = filters.values;
   const query = useQuery({
-    ...adminQuery<DeliveryList>(path, { state, limit: 500 }),
+    ...adminQuery<DeliveryList>(path, { tenant, state, limit: 500 }),
     refetchInterval: refreshMs,
+    // The filters stay while what they ask for is read.
+    placeholderData: (before) => before,
   });
-  const send = async ({ id, tenant }: DeliveryRow) => {
+  // What is shown has the chosen tenants alone; those that were read with other filters can be chosen as well.
+  const read = client.getQueriesData<DeliveryList>({ queryKey: [path] });
+  const tenants = new Set(read.flatMap(([, list]) => list?.data.map((delivery) => delivery.tenant) ?? []));
+  const tenantOptions = [...tenants].toSorted().map((value) => ({ value }));
+  const send = async ({ id, tenant: told }: DeliveryRow) => {
     try {
       await act<SentDelivery>('POST', `${path}/${encodeURIComponent(id)}/send`);
-      notifyDone(`A worker sends the event to ${tenant} again.`);
+      notifyDone(`A worker sends the event to ${told} again.`);
       await client.invalidateQueries({ queryKey: [path] });
     } catch (error) {
       notifyFailed('The event was not sent again', error);
@@ -47,37 +53,33 @@ export function WebhooksPage() {
         description="What endpoints were told. A delivery is kept for a week behind its end, without any content."
       />
       <QueryView query={query}>
-        {({ data }) => {
-          const found = data.filter(({ tenant }) => tenants === undefined || tenants.includes(tenant));
-          const tenantOptions = [...new Set(data.map(({ tenant }) => tenant))].map((value) => ({ value }));
-          return (
-            <>
-              <FilterBar
-                filters={filters}
-                fields={[
-                  { key: 'tenant', label: 'Tenant', options: tenantOptions },
-                  { key: 'state', label: 'State', options: stateOptions },
-                ]}
-                end={`${formatCount(found.length)} ${found.length === 1 ? 'delivery' : 'deliveries'}`}
+        {({ data }) => (
+          <>
+            <FilterBar
+              filters={filters}
+              fields={[
+                { key: 'tenant', label: 'Tenant', options: tenantOptions, allowsOther: true },
+                { key: 'state', label: 'State', options: stateOptions },
+              ]}
+              end={`${formatCount(data.length)} ${data.length === 1 ? 'delivery' : 'deliveries'}`}
+            />
+            <Panel padded={false}>
+              <DataTable
+                label="Deliveries"
+                columns={columns}
+                rows={data}
+                rowKey={({ id }) => id}
+                empty={
+                  <EmptyState title={filters.count === 0 ? 'Nothing was sent yet' : 'Nothing matches'}>
+                    {filters.count === 0
+                      ? 'Tenants make endpoints with the API; each event that they ask for is a delivery.'
+                      : 'Change the filters, or clear them. The last thousand deliveries of each state are looked at.'}
+                  </EmptyState>
+                }
               />
-              <Panel padded={false}>
-                <DataTable
-                  label="Deliveries"
-                  columns={columns}
-                  rows={found}
-                  rowKey={({ id }) => id}
-                  empty={
-                    <EmptyState title={data.length === 0 ? 'Nothing was sent yet' : 'Nothing matches'}>
-                      {data.length === 0
-                        ? 'Tenants make endpoints with the API; each event that they ask for is a delivery.'
-                        : 'Change the filters, or clear them.'}
-                    </EmptyState>
-                  }
-                />
-              </Panel>
-            </>
-          );
-        }}
+            </Panel>
+          </>
+        )}
       </QueryView>
     </>
   );

@@ -6,22 +6,28 @@ import { actingErrors, readingErrors, schemaErrors } from './acting-errors.ts';
 import { askerOf } from './asker-of.ts';
 import { pageSize } from './query-values.ts';
 
-/** A state arrives once or several times. */
-const states = z.preprocess(
-  (given) => (given === undefined ? undefined : [given].flat()),
-  z.array(z.enum(deliveryStates)).max(deliveryStates.length).optional(),
-);
+/** Values that arrive once or several times. */
+function listOf<Value extends z.ZodType>(value: Value, most: number) {
+  return z.preprocess(
+    (given) => (given === undefined ? undefined : [given].flat()),
+    z.array(value).max(most).optional(),
+  );
+}
 
 export const listDeliveries = readingRoute({
   name: 'listDeliveries',
   method: 'GET',
   path: '/webhooks/deliveries',
   summary: 'What endpoints were told, the newest first, for a week behind the end of each delivery.',
-  query: z.object({ limit: pageSize(1_000, 200), tenant: z.string().max(256).optional(), state: states }),
+  query: z.object({
+    limit: pageSize(1_000, 200),
+    tenant: listOf(z.string().max(256), 64),
+    state: listOf(z.enum(deliveryStates), deliveryStates.length),
+  }),
   answers: [json(deliveryListSchema)],
   errors: [...readingErrors, ...schemaErrors, 'webhooks_off'],
   async handle({ query: { limit, tenant, state } }, { operator }) {
-    return { object: 'list', data: await operator.webhooks.list({ limit, tenant, states: state }) };
+    return { object: 'list', data: await operator.webhooks.list({ limit, tenants: tenant, states: state }) };
   },
 });
 
