@@ -70,6 +70,14 @@ const ownMutants: readonly Mutant[] = [
     },
   },
   {
+    name: 'who divides limits over cells leaves those alone that only others know',
+    patch: {
+      file: 'packages/queue/src/slots/divided-limits.ts',
+      find: 'new Map([...(await this.#told.read(told)), ...own])',
+      replace: 'own',
+    },
+  },
+  {
     name: 'the last events leave before their end, and not with it',
     patch: { file: `${store}/event-writer.ts`, find: 'this.#isEnding = true;', replace: '' },
   },
