@@ -37,7 +37,7 @@ import { WorkerModels, type WorkerModelsOptions } from './models/worker-models.t
 import { spareBytes } from './output-budget.ts';
 import { logWorker } from './worker-log.ts';
 import { workerStats } from './worker-stats.ts';
-import { WorkerWebhooks } from './worker-webhooks.ts';
+import { WorkerWebhooks, type WorkerWebhooksOptions } from './worker-webhooks.ts';
 
 /** Running attempts have this share of the drain time. The rest is for ending those that did not finish. */
 const abortShare = 0.8;
@@ -47,7 +47,8 @@ const traceShare = 0.05;
 
 export interface WorkerProcessOptions
   extends Pick<AttemptRunnerOptions, 'createProvider'>,
-    Pick<WorkerModelsOptions, 'watch' | 'askForModels'> {
+    Pick<WorkerModelsOptions, 'watch' | 'askForModels'>,
+    Pick<WorkerWebhooksOptions, 'sendEvent'> {
   settings: ConnectedSettings;
   /** Every upstream of the settings, by its id. Closed with the process. */
   providers: ReadonlyMap<string, Provider>;
@@ -86,7 +87,7 @@ export class WorkerProcess {
 
   constructor(options: WorkerProcessOptions) {
     this.#options = options;
-    const { providers, logger, now = () => performance.now() } = options;
+    const { providers, logger, sendEvent, now = () => performance.now() } = options;
     this.#metrics = createMetrics({ logger, labels: { role: 'worker' } });
     const workerId = randomUUID();
     const role = workerRole({
@@ -154,7 +155,7 @@ export class WorkerProcess {
       journal: this.#wired.journal,
     });
     if (settings.webhooks.enabled) {
-      this.#webhooks = new WorkerWebhooks({ settings, wired: this.#wired, workerId, logger });
+      this.#webhooks = new WorkerWebhooks({ settings, wired: this.#wired, workerId, sendEvent, logger });
     }
     this.#stats = workerStats({
       settings,

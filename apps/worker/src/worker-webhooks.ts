@@ -2,7 +2,7 @@ import type { Settings } from '@sluice/config';
 import { webhookEventTypes } from '@sluice/contract';
 import type { AttemptStores, EndFact } from '@sluice/response-store';
 import { type Logger, throttledWarning } from '@sluice/runtime';
-import { type Happening, sendingBy, WebhookSender } from '@sluice/webhooks';
+import { type Happening, type SendEvent, sendingBy, WebhookSender } from '@sluice/webhooks';
 import { OutboxFollowers, type WorkerClients, type Wired } from '@sluice/wiring';
 
 /** Most ends that are planned in one go. */
@@ -12,6 +12,8 @@ export interface WorkerWebhooksOptions {
   settings: Pick<Settings, 'webhooks' | 'usage' | 'recovery'>;
   wired: Wired<WorkerClients, AttemptStores>;
   workerId: string;
+  /** Sends an event once; over HTTP by default. */
+  sendEvent?: SendEvent | undefined;
   logger: Logger;
 }
 
@@ -23,12 +25,13 @@ export class WorkerWebhooks {
   readonly #sender: WebhookSender;
   readonly #follower: OutboxFollowers;
 
-  constructor({ settings, wired, workerId, logger }: WorkerWebhooksOptions) {
+  constructor({ settings, wired, workerId, sendEvent, logger }: WorkerWebhooksOptions) {
     const { commands, jobs } = wired.clients;
     const { keyPrefix } = wired;
     const { lockMs, stalledMs } = settings.recovery;
     this.#sender = new WebhookSender({
       ...sendingBy(settings.webhooks),
+      sendEvent,
       connection: commands,
       jobs,
       keyPrefix,

@@ -9,6 +9,7 @@ export {
   type WebhookEndpointsOptions,
   type WebhookSettings,
 } from './webhook-endpoints.ts';
+export type { SendEvent } from './send-event.ts';
 export {
   sendAgain,
   defaultPausesMs,

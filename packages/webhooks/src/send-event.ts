@@ -30,6 +30,8 @@ export type Answer = { status: number; retryAfterMs?: number } | { fault: string
 /** The longest pause that an endpoint can ask for, in milliseconds: a day. */
 const longestRetryAfterMs = 86_400_000;
 
+export type SendEvent = typeof sendEvent;
+
 /**
  * Sends an event once. No redirect is followed, and the body of the answer is not read. Never rejects: what is told of a failure
  * says nothing of the network behind this service.

@@ -7,7 +7,7 @@ import { EndpointStore } from './endpoint-store.ts';
 import { checkEndpointUrl } from './endpoint-url.ts';
 import type { GuardedLookup } from './guarded-lookup.ts';
 import { OpenDeliveries } from './open-deliveries.ts';
-import { type Answer, sendEvent } from './send-event.ts';
+import { type Answer, type SendEvent, sendEvent } from './send-event.ts';
 import {
   endpointAt,
   hasOrigin,
@@ -64,6 +64,8 @@ export interface WebhookSenderOptions {
   /** Resolves the hosts of endpoints. */
   lookup: GuardedLookup;
   userAgent: string;
+  /** Sends an event once; over HTTP by default. */
+  sendEvent?: SendEvent | undefined;
   logger: Logger;
   /** How long nobody else takes a delivery whose process is silent, and how often such are looked for, in milliseconds. */
   lockMs: number;
@@ -225,14 +227,14 @@ export class WebhookSender {
   }
 
   async #send(endpoint: StoredEndpoint, { tenant, event, url = endpoint.url }: Delivery): Promise<Answer> {
-    const { allowPrivate } = this.#options;
+    const { allowPrivate, sendEvent: send = sendEvent } = this.#options;
     try {
       checkEndpointUrl(url, { allowPrivate });
     } catch {
       return { fault: 'the address is not allowed here' };
     }
     const now = this.#now();
-    return sendEvent(
+    return send(
       {
         tenant,
         url,

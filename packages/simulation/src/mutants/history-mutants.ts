@@ -78,6 +78,14 @@ const ownMutants: readonly Mutant[] = [
     },
   },
   {
+    name: 'endpoints are told of responses for which somebody waited',
+    patch: {
+      file: 'apps/worker/src/worker-webhooks.ts',
+      find: 'return background && type ?',
+      replace: 'return type ?',
+    },
+  },
+  {
     name: 'the last events leave before their end, and not with it',
     patch: { file: `${store}/event-writer.ts`, find: 'this.#isEnding = true;', replace: '' },
   },

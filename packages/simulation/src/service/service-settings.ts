@@ -25,6 +25,8 @@ export interface ServiceChoices {
   cellChange?: CellChange | undefined;
   /** Whether it has the tenants and the model of a crowd; false by default. */
   hasCrowd?: boolean | undefined;
+  /** Whether tenants may have endpoints; false by default. */
+  hasWebhooks?: boolean | undefined;
   /** The only model that the process serves; all of them by default. */
   model?: ModelName | undefined;
 }
@@ -41,13 +43,23 @@ const known = new Map<string, Settings & { redisUrl: string }>();
 /** The settings of every process: locks as short as they may be, so that a seed has many of them. */
 export function serviceSettings(
   role: 'api' | 'worker',
-  { keepsRecords, isReplicated, cells = 1, cellChange, hasCrowd = false, model }: ServiceChoices,
+  {
+    keepsRecords,
+    isReplicated,
+    cells = 1,
+    cellChange,
+    hasCrowd = false,
+    hasWebhooks = false,
+    model,
+  }: ServiceChoices,
 ): Settings & { redisUrl: string } {
   const redisUrl = addresses(cellChange === 'add' ? 1 : cells);
-  const name = `${role} ${keepsRecords} ${isReplicated} ${redisUrl} ${hasCrowd} ${model}`;
+  const name = `${role} ${keepsRecords} ${isReplicated} ${redisUrl} ${hasCrowd} ${hasWebhooks} ${model}`;
   const before = known.get(name);
   if (before) return before;
-  const usual: ModelName[] = hasCrowd ? [models.wide, models.narrow, crowdModel] : [models.wide, models.narrow];
+  const usual: ModelName[] = hasCrowd
+    ? [models.wide, models.narrow, crowdModel]
+    : [models.wide, models.narrow];
   const served = model === undefined ? usual : [model];
   const settings = loadSettings({
     env: { REDIS_URL: redisUrl },
@@ -71,7 +83,7 @@ timeouts: { durabilityMs: 500, queueMs: ${queueMs}, backgroundQueueMs: ${queueMs
 workerConcurrency: 8
 drainTimeoutMs: ${drainMs}
 console: { journal: ${keepsRecords}, statistics: ${keepsRecords} }
-webhooks: { enabled: false }
+webhooks: { enabled: ${hasWebhooks} }
 usage: { enabled: ${role === 'worker'} }
 `,
   });

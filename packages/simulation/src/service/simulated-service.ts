@@ -7,7 +7,7 @@ import { type Release, thisRelease } from './releases.ts';
 import type { ApiRole } from './simulated-api.ts';
 import { keysOf, models } from './names.ts';
 import { drainMs, hostOf, serviceSettings } from './service-settings.ts';
-import type { ProvidersOf, WorkerRole } from './simulated-worker.ts';
+import type { ProvidersOf, SendEvent, WorkerRole } from './simulated-worker.ts';
 
 export interface ServiceOptions {
   apis: number;
@@ -21,7 +21,10 @@ export interface ServiceOptions {
   hasCrowd?: boolean | undefined;
   /** Whether the second worker serves the narrow model, and the first one the other. */
   hasPools?: boolean | undefined;
+  hasWebhooks?: boolean | undefined;
   providersOf: ProvidersOf;
+  /** How a process sends events to endpoints. */
+  sendOf: (process: SimulatedProcess) => SendEvent;
   /** The release of each second api and worker; that of the others by default. */
   otherRelease: Release | undefined;
 }
@@ -121,11 +124,11 @@ export class SimulatedService {
   }
 
   #startWorker(name: string): WorkerRole {
-    const { providersOf, hasPools = false } = this.#options;
+    const { providersOf, sendOf, hasPools = false } = this.#options;
     const model = name.endsWith('-1') ? models.narrow : models.wide;
     const settings = serviceSettings('worker', { ...this.#options, ...(hasPools && { model }) });
     const process = new SimulatedProcess(this.world, name);
-    return this.#releaseOf(name).startWorker(process, { settings, providersOf });
+    return this.#releaseOf(name).startWorker(process, { settings, providersOf, sendEvent: sendOf(process) });
   }
 
   #releaseOf(name: string): Release {

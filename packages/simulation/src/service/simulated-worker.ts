@@ -16,10 +16,17 @@ export interface WorkerRole {
 /** Makes the upstreams of a process. Each process has its own, as it would have its own connections. */
 export type ProvidersOf = (process: SimulatedProcess) => ReadonlyMap<string, Provider>;
 
+/** Sends an event to the endpoint of a tenant. */
+export type SendEvent = NonNullable<ConstructorParameters<typeof WorkerProcess>[0]['sendEvent']>;
+
 /** Starts a worker in its process, as `main.ts` of the worker does. */
 export function startWorker(
   process: SimulatedProcess,
-  { settings, providersOf }: { settings: Settings & { redisUrl: string }; providersOf: ProvidersOf },
+  {
+    settings,
+    providersOf,
+    sendEvent,
+  }: { settings: Settings & { redisUrl: string }; providersOf: ProvidersOf; sendEvent: SendEvent },
 ): WorkerRole {
   const role: WorkerRole = { process, isReady: false, isStopping: false, stop: () => Promise.resolve() };
   let forked = 0;
@@ -27,6 +34,7 @@ export function startWorker(
     const worker = new WorkerProcess({
       settings,
       providers: providersOf(process),
+      sendEvent,
       logger: processLogger(process),
       onReady: () => {
         role.isReady = true;

@@ -4,6 +4,7 @@ import { cellNames } from '../service/names.ts';
 import { addressOf, addresses } from '../service/service-settings.ts';
 import type { SimulatedService } from '../service/simulated-service.ts';
 import { SimulatedProcess } from '../world/simulated-process.ts';
+import type { History } from './history.ts';
 import type { CellChange } from './scenario.ts';
 
 /** How long after it began a change holds in a service to which nothing happens, in milliseconds. */
@@ -36,4 +37,16 @@ export async function changeCells(service: SimulatedService, change: CellChange)
   await promise;
   world.note(operator.name, `${change}s the cell ${second.name}`);
   await world.sleep(0);
+}
+
+/** How long processes may differ about the number of cells, once the first cell has lost it, in milliseconds. */
+const numberKnownAfterMs = 12_000;
+
+/** Whether the first cell had just lost how many cells there are, while that changed: keys go by it. */
+export function isNumberLost(
+  { losses, scenario }: Pick<History, 'losses' | 'scenario'>,
+  askedMs: number,
+): boolean {
+  const isLost = losses.some(({ cell, toMs }) => cell === 0 && askedMs <= toMs + numberKnownAfterMs);
+  return scenario.cellChange !== undefined && isLost;
 }

@@ -1,8 +1,10 @@
 import { isTerminal, type Status } from '@sluice/contract';
 import { checkEventGrammar } from '@sluice/testing';
 import type { ReadyApi, SimulatedService } from '../service/simulated-service.ts';
+import { isNumberLost } from './change-cells.ts';
 import { checkBudgets } from './check-budgets.ts';
 import { checkCalls, checkCompletion } from './check-calls.ts';
+import { checkEndpoints } from './check-endpoints.ts';
 import { checkQueues, isDrained } from './check-queues.ts';
 import { checkResponse, type ReadResponse } from './check-response.ts';
 import type { History } from './history.ts';
@@ -94,7 +96,7 @@ async function checkCaller(
   const isTold = touching.every(({ sparesTold }) => sparesTold);
   const calls = history.upstream.callsOf(plan.name);
   // A key may have gone to another cell meanwhile, and the former one has forgotten that it took its response back.
-  const mayBeTwo = losses > 0 && cells.length > 1;
+  const mayBeTwo = (losses > 0 || isNumberLost(history, caller.begunMs)) && cells.length > 1;
   const problems = [...(mayBeTwo ? [] : checkKey(plan, own)), ...checkTold(fate, own)];
   const final = own.find(({ id }) => id === caller.responseId) ?? own[0];
   const unknown = calls.find(({ responseId }) => !own.some(({ id }) => id === responseId));
@@ -106,12 +108,8 @@ async function checkCaller(
     return problems;
   }
   for (const each of own) {
-    const isOwn = caller.responseId === each.id;
-    const seen = losses === 0 && isOwn ? caller.events : [];
-    const silentBehind = losses <= 1 && isOwn ? caller.silentBehind : undefined;
     const apis = doors.get(each.id) ?? [];
-    problems.push(...(await checkDoors(history, apis, { plan, response: each, seen, silentBehind })));
-    problems.push(...checkResponse(history, plan, each, losses));
+    problems.push(...(await checkOwn(history, caller, { response: each, apis, losses })));
   }
   if (isTold && fate.kind === 'ended') problems.push(...checkEnd(caller, fate, { own, final }));
   if (losses > 0) return problems;
@@ -120,6 +118,23 @@ async function checkCaller(
   const counted = caller.wasRefused ? calls.filter(({ responseId }) => responseId === final.id) : calls;
   problems.push(...checkCompletion(history, caller, { ...final, calls: counted.length }));
   return problems;
+}
+
+/** Holds one of the responses of a caller against what every door, and its upstreams and endpoints, know of it. */
+async function checkOwn(
+  history: History,
+  caller: SimulatedCaller,
+  { response, apis, losses }: StoredResponse & { losses: number },
+): Promise<string[]> {
+  const { plan } = caller;
+  const isOwn = caller.responseId === response.id;
+  const seen = losses === 0 && isOwn ? caller.events : [];
+  const silentBehind = losses <= 1 && isOwn ? caller.silentBehind : undefined;
+  return [
+    ...(await checkDoors(history, apis, { plan, response, seen, silentBehind })),
+    ...checkResponse(history, plan, response, losses),
+    ...checkEndpoints(history, caller, response),
+  ];
 }
 
 /** A key makes one response that is kept. */

@@ -1,4 +1,5 @@
 import type { SimulatedService } from '../service/simulated-service.ts';
+import type { SimulatedEndpoints } from './endpoints.ts';
 import type { Loss } from './inject-faults.ts';
 import type { Scenario } from './scenario.ts';
 import type { Fate, SimulatedCaller } from './simulated-caller.ts';
@@ -9,6 +10,7 @@ import type { SimulatedUpstream } from './upstream.ts';
 export interface History {
   service: SimulatedService;
   upstream: SimulatedUpstream;
+  endpoints: SimulatedEndpoints;
   scenario: Scenario;
   callers: readonly SimulatedCaller[];
   fates: readonly Fate[];

@@ -1,9 +1,9 @@
-import { crowdModel, models } from '../service/names.ts';
+import { crowdModel, models, tenants } from '../service/names.ts';
 import type { CellKeys } from '@sluice/response-store';
 import type { SimulatedNetwork } from '../world/simulated-network.ts';
 import type { SimulatedService } from '../service/simulated-service.ts';
 
-const queues = [...Object.values(models), crowdModel].join('|');
+const queues = [...Object.values(models), crowdModel, 'webhooks%'].join('|');
 
 /** Keys without an expiry that a service has when nobody asks for anything. */
 const permanent = [
@@ -16,11 +16,13 @@ const permanent = [
   // The cells that there are, the numbers of them that tenants have, and the grants of limits.
   /:(cells|cell-counts|stored-cells|slots-epoch|slots-fence)$/,
   new RegExp(`:slots:(${queues})$`),
-  // Nobody reads it here.
-  /:outbox$/,
+  // Ends for those who are to be told of them, and how many each of them was given.
+  /:outbox(:(usage|webhooks):given)?$/,
   new RegExp(`:(${queues}):(meta|id|events|completed|failed|marker|stalled|pc|delay)$`),
-  // Finished jobs, bounded in number.
-  new RegExp(`:(${queues}):create-response_[A-Za-z0-9]+$`),
+  // Finished jobs, bounded in number, and those of deliveries.
+  new RegExp(`:(${queues}):(create-response_[A-Za-z0-9]+|evt_[0-9a-f]+-we_[A-Za-z0-9]+)$`),
+  // The endpoints of a tenant.
+  new RegExp(`:webhooks:(${Object.values(tenants).join('|')})$`),
 ];
 
 const keysWithoutExpiry = `
@@ -30,15 +32,46 @@ for _, key in ipairs(redis.call('KEYS', '*')) do
 end
 return found`;
 
+/** The outboxes with ends that were not planned for endpoints, as far as is noted. */
+const untold = `
+local found = {}
+for _, key in ipairs(redis.call('KEYS', '*:outbox')) do
+  local last = redis.call('XINFO', 'STREAM', key)
+  local is_told = false
+  for at = 1, #last, 2 do if last[at] == 'last-generated-id' then last = last[at + 1] break end end
+  for _, pairs in ipairs(redis.call('XINFO', 'GROUPS', key)) do
+    local group = {}
+    for at = 1, #pairs, 2 do group[pairs[at]] = pairs[at + 1] end
+    if group['name'] == 'webhooks' then is_told = group['pending'] == 0 and group['last-delivered-id'] == last end
+  end
+  if not is_told then found[#found + 1] = key end
+end
+return found`;
+
+/** The endpoints of which deliveries have not ended. */
+const openDeliveries = `
+return redis.call('KEYS', '*:webhook-deliveries:*')`;
+
 /** A job whose response was lost or has ended waits outside of its queue for as long as a day, and goes with its claim then. */
 const untilTomorrow = new RegExp(`:(${queues}):delayed$`);
 
-/** The traces in the store of responses that have ended: none, but for a moment. `mayKeepJobs` says that jobs may outlive them. */
-export function leftovers({ networks, keys }: SimulatedService, mayKeepJobs: boolean): string[] {
-  return networks.flatMap((network, at) => leftoversIn(network, keys.inCell(at), mayKeepJobs));
+interface Expected {
+  /** Whether jobs may outlive their responses. */
+  mayKeepJobs: boolean;
+  /** Whether endpoints are told of ends. */
+  hasWebhooks: boolean;
 }
 
-function leftoversIn(network: SimulatedNetwork, cellKeys: CellKeys, mayKeepJobs: boolean): string[] {
+/** The traces in the store of responses that have ended: none, but for a moment. */
+export function leftovers({ networks, keys }: SimulatedService, expected: Expected): string[] {
+  return networks.flatMap((network, at) => leftoversIn(network, keys.inCell(at), expected));
+}
+
+function leftoversIn(
+  network: SimulatedNetwork,
+  cellKeys: CellKeys,
+  { mayKeepJobs, hasWebhooks }: Expected,
+): string[] {
   const found: string[] = [];
   const load = texts(network.ask('HGETALL', cellKeys.load));
   for (let at = 0; at < load.length; at += 2) {
@@ -46,6 +79,10 @@ function leftoversIn(network: SimulatedNetwork, cellKeys: CellKeys, mayKeepJobs:
   }
   const open = texts(network.ask('ZRANGE', cellKeys.open, '0', '-1'));
   if (open.length > 0) found.push(`open responses: ${open.join(', ')}`);
+  if (hasWebhooks)
+    for (const key of texts(network.ask('EVAL', untold, '0')))
+      found.push(`ends of which nobody was told: ${key}`);
+  for (const key of texts(network.ask('EVAL', openDeliveries, '0'))) found.push(`open deliveries: ${key}`);
   for (const key of texts(network.ask('EVAL', keysWithoutExpiry, '0'))) {
     const isExpected =
       permanent.some((pattern) => pattern.test(key)) || (mayKeepJobs && untilTomorrow.test(key));

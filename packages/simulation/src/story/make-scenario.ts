@@ -59,6 +59,7 @@ export function makeScenario(seed: number): Scenario {
     isReplicated: random.happens(family === families.losses ? 0.5 : 0.1),
     ...(hasTwoReleases && { hasTwoReleases }),
     ...(hasPools && { hasPools }),
+    ...(!hasTwoReleases && new Random(seed).fork('webhooks').happens(0.15) && { hasWebhooks: true }),
     ...(hasCells && { cells: 2 }),
     callers: withLosses(random.fork('losses'), callers, faults),
     faults: hasCells ? inCells(random.fork('cells'), faults) : faults,

@@ -5,6 +5,8 @@ import { leaveWorld } from '../world/replace-builtins.ts';
 import { World } from '../world/world.ts';
 import { changeCells } from './change-cells.ts';
 import { checkHistory } from './check-history.ts';
+import { addEndpoints, SimulatedEndpoints } from './endpoints.ts';
+import type { History } from './history.ts';
 import { Faults } from './inject-faults.ts';
 import { RarePaths } from './rare-paths.ts';
 import type { Scenario } from './scenario.ts';
@@ -50,11 +52,13 @@ export async function runScenario(scenario: Scenario, log?: (line: string) => vo
   process.on('unhandledRejection', onUnhandled);
   try {
     const upstream = new SimulatedUpstream(scenario.callers);
+    const endpoints = new SimulatedEndpoints(scenario.seed);
     const service = new SimulatedService(world, {
       ...scenario,
       isReplicated: scenario.isReplicated === true,
       otherRelease: other,
       providersOf: (process) => new Map([['upstream', upstream.providerOf(process)]]),
+      sendOf: (process) => endpoints.sendOf(process),
     });
     upstream.onCrash = (crashed) => service.kill(crashed, restartMs);
     const paths = new RarePaths();
@@ -63,7 +67,7 @@ export async function runScenario(scenario: Scenario, log?: (line: string) => vo
       network.onAnswer = (bytes, isLost) => paths.answered(bytes, isLost);
     let told: string[] | undefined;
     const callers: SimulatedCaller[] = [];
-    tell(service, upstream, { scenario, callers }).then(
+    tell(service, { upstream, endpoints, scenario, callers }).then(
       (problems) => {
         told = problems;
       },
@@ -91,18 +95,27 @@ export async function runScenario(scenario: Scenario, log?: (line: string) => vo
 
 async function tell(
   service: SimulatedService,
-  upstream: SimulatedUpstream,
-  { scenario, callers }: { scenario: Scenario; callers: SimulatedCaller[] },
+  {
+    callers,
+    ...others
+  }: Pick<History, 'upstream' | 'endpoints' | 'scenario'> & { callers: SimulatedCaller[] },
 ): Promise<string[]> {
+  const { scenario } = others;
   const { world } = service;
   world.as(anybody(service), () => randomBytes(poolSize));
   while (!service.isWhole) await world.sleep(lookEveryMs);
+  if (scenario.hasWebhooks === true) await addEndpoints(service);
   if (scenario.cellChange) await changeCells(service, scenario.cellChange);
   const faults = new Faults(service, scenario);
   const begunAt = world.elapsedMs;
   callers.push(...scenario.callers.map((plan) => new SimulatedCaller(world, service, plan)));
   const operators = (scenario.operators ?? []).map((plan) => new SimulatedOperator(world, service, plan));
   const lastMs = begunAt + Math.max(...scenario.callers.map(({ atMs }) => atMs));
+  const leftoversNow = () =>
+    leftovers(service, {
+      mayKeepJobs: faults.losses.length > 0 || keepsJobs(scenario),
+      hasWebhooks: scenario.hasWebhooks === true,
+    });
   let left: string[] = [];
   for (;;) {
     await world.sleep(lookEveryMs);
@@ -112,15 +125,12 @@ async function tell(
     if (!service.isWhole || ![...callers, ...operators].every(({ isDone }) => isDone)) continue;
     // What has not begun by now would befall nobody.
     faults.disarm();
-    left = leftovers(service, faults.losses.length > 0 || keepsJobs(scenario));
+    left = leftoversNow();
     if (left.length === 0) break;
   }
   const waiting = callers.filter(({ isDone }) => !isDone).map(({ plan }) => plan.name);
   if (waiting.length > 0) {
-    return [
-      `still waiting after all that time: ${waiting.join(', ')}`,
-      ...leftovers(service, faults.losses.length > 0 || keepsJobs(scenario)),
-    ];
+    return [`still waiting after all that time: ${waiting.join(', ')}`, ...leftoversNow()];
   }
   if (!service.isWhole) return ['a process does not start'];
   // Who reads a response that never ends is never told the end.
@@ -128,7 +138,7 @@ async function tell(
   const fates = await Promise.all(callers.map(({ fate }) => fate));
   const { overMs: faultsOverMs, losses } = faults;
   const problems = await Promise.race([
-    checkHistory({ service, upstream, scenario, callers, fates, operators, faultsOverMs, losses }),
+    checkHistory({ service, ...others, callers, fates, operators, faultsOverMs, losses }),
     world.sleep(checkedWithinMs),
   ]);
   return problems ?? ['a reader is told nothing, although all is over'];

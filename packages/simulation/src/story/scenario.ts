@@ -21,6 +21,8 @@ export interface Scenario {
   hasTwoReleases?: boolean;
   /** Whether each of two workers serves one of the models; false by default. */
   hasPools?: boolean;
+  /** Whether the tenants have endpoints that are told of the ends of responses in the background; false by default. */
+  hasWebhooks?: boolean;
   callers: readonly CallerPlan[];
   faults: readonly FaultPlan[];
   /** What operators do to queues; nothing by default. */

@@ -42,6 +42,7 @@ function* shorterOnes(scenario: Scenario): Generator<Scenario> {
     if (scenario.cellChange) yield unchanged;
   }
   if (scenario.hasTwoReleases === true) yield { ...scenario, hasTwoReleases: false };
+  if (scenario.hasWebhooks === true) yield { ...scenario, hasWebhooks: false };
   if (scenario.hasPools === true) yield { ...scenario, hasPools: false };
   // Each release needs its own, and so does each model of a pool.
   const least = scenario.hasTwoReleases === true ? 2 : 1;
