@@ -46,8 +46,11 @@ function checkDrains({ operators, callers, upstream, scenario }: History): strin
       if (drain?.model !== plan.model || toldMs >= drain.fromMs) return [];
       const calls = upstream.callsOf(plan.name).filter((call) => call.responseId === responseId);
       const later = calls.find(({ fromMs }) => fromMs > drain.toMs + takenMs);
-      // One that its upstream has limited goes back into its queue.
-      const isKept = calls.some(({ fromMs, planned }) => fromMs <= drain.toMs && planned !== 'limited');
+      // One that its upstream has limited goes back into its queue, and may find it drained.
+      const isKept = calls.some(
+        ({ fromMs, toMs = Number.POSITIVE_INFINITY, planned }) =>
+          fromMs <= drain.toMs && (planned !== 'limited' || toMs > drain.toMs),
+      );
       return later && !isKept
         ? [`${plan.name} runs ${later.fromMs - drain.toMs} ms after its queue was drained`]
         : [];

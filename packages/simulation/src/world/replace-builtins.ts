@@ -1,4 +1,5 @@
 import { createRequire, syncBuiltinESMExports } from 'node:module';
+import { ListenedSignals } from './listened-signals.ts';
 import type { Random } from './random.ts';
 import { simulatedTimers } from './simulated-timers.ts';
 import type { SimulatedProcess } from './simulated-process.ts';
@@ -29,7 +30,10 @@ export function enterWorld(entered: World, connectIn: Connect): void {
 export function leaveWorld(): void {
   world = undefined;
   connect = undefined;
+  signals.forget();
 }
+
+const signals = new ListenedSignals();
 
 const current = () => world?.current;
 
@@ -64,6 +68,15 @@ function replaceTime(): void {
     const controller = new AbortController();
     setTimeout(() => controller.abort(new DOMException('The operation timed out', 'TimeoutError')), ms);
     return controller.signal;
+  };
+}
+
+function followSignals(): void {
+  const realAny = AbortSignal.any.bind(AbortSignal);
+  AbortSignal.any = (followed) => {
+    const signal = realAny(followed);
+    if (current()) signals.follow(signal);
+    return signal;
   };
 }
 
@@ -151,6 +164,7 @@ function replaceInput(): void {
 const noMemory = { rss: 1e8, heapTotal: 1e8, heapUsed: 5e7, external: 1e6, arrayBuffers: 1e5 };
 
 replaceTime();
+followSignals();
 replaceChance();
 replaceInput();
 syncBuiltinESMExports();
