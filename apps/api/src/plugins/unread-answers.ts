@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import { pipeline, Readable, Transform } from 'node:stream';
+import { PassThrough, pipeline, Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { Caller } from '../responses/caller.ts';
 import type { LongTexts } from '@sluice/response-store';
-import { defaultStalledMs, isSliced, SlicedBody, SliceTurns } from '../reader-pace.ts';
+import { defaultStalledMs, isSliced, SlicedBody, slicesOf, SliceTurns } from '../reader-pace.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -153,16 +153,20 @@ export async function sendLong(
   return reply.send(new SlicedBody({ ...texts.bodyOf(body), ownBytes: isSliced(body) ? body.length : 0 }));
 }
 
-/** A stream of another kind, which says when its reader takes something. */
+/** A stream of another kind, in slices, which says when its reader takes one. */
 function watched(payload: unknown, answer: UnreadAnswer): unknown {
   if (!(payload instanceof Readable) || payload instanceof SlicedBody || payload.destroyed) return payload;
-  const taken = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      answer.idleLooks = 0;
-      done(null, chunk);
-    },
-  });
-  return pipeline(payload, taken, () => undefined); // `taken` tells of an error
+  const taken = new PassThrough();
+  async function* slices(chunks: AsyncIterable<Buffer | string>) {
+    for await (const chunk of chunks) {
+      for (const slice of slicesOf(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)) {
+        answer.idleLooks = 0;
+        yield slice;
+      }
+    }
+  }
+  pipeline(payload, slices, taken, () => undefined); // `taken` tells of an error
+  return taken;
 }
 
 /** The acts that wait for the end of each answer. */
