@@ -26,19 +26,6 @@ interface UnreadAnswer {
 /** Most characters of a long answer that are neither its long texts nor held with these, and count as none. */
 const besideRequest = 64 * 1024;
 
-/** Answers for whose readers the server has nothing at the moment. */
-const waitsOfServer = new WeakSet<ServerResponse>();
-
-/** Does something before the next part of an answer is there. Its reader is not taken for one that takes nothing meanwhile. */
-export async function withoutLooks<Result>(raw: ServerResponse, act: () => Promise<Result>): Promise<Result> {
-  waitsOfServer.add(raw);
-  try {
-    return await act();
-  } finally {
-    waitsOfServer.delete(raw);
-  }
-}
-
 /**
  * How often answers are looked at, within the time that a reader has. A stalled one is found late by one look. Looks are
  * counted, and not the time, since a process that stood still for a minute has seen nothing of what readers took then.
@@ -60,7 +47,6 @@ export function registerUnreadAnswers(
   const unread = new Map<ServerResponse, UnreadAnswer>();
   const timer = setInterval(() => {
     for (const answer of unread.values()) {
-      if (waitsOfServer.has(answer.raw)) continue;
       answer.idleLooks += 1;
       if (answer.idleLooks > looksPerTime) answer.raw.destroy();
     }
