@@ -49,24 +49,15 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The results of a batch of messages, by its id: they are there at once, or begin and then need more room. */
+/** The results of a batch of messages, by its id. */
 const results: Record<string, (reader: DownloadReader) => Promise<Readable>> = {
   async msg1({ keep }) {
     await keep(store.readerBytes);
     return Readable.from([Buffer.alloc(bytes)]);
   },
-  async msg2({ keep }) {
-    await keep(store.readerBytes);
-    async function* parts() {
-      yield Buffer.from('first ');
-      await keep(2 * store.readerBytes, Number.POSITIVE_INFINITY);
-      yield Buffer.from('second');
-    }
-    return Readable.from(parts(), { objectMode: false, highWaterMark: 1 });
-  },
 };
 
-async function serve(files: Files, stalledMs?: number): Promise<FastifyInstance> {
+async function serve(files: Files): Promise<FastifyInstance> {
   const served = fastify();
   registerErrorHandler(served, logger);
   served.decorateRequest('underWay');
@@ -75,7 +66,7 @@ async function serve(files: Files, stalledMs?: number): Promise<FastifyInstance>
     Object.assign(request, { key: { name: 'a' } });
     done();
   });
-  registerUnreadAnswers(served, { bodyBudget: budget, stalledMs });
+  registerUnreadAnswers(served, { bodyBudget: budget });
   registerRoute(served, getFileContent, { files, open, bodyBudget: budget });
   const messageBatches = {
     results: (_tenant: string, id: string, reader: DownloadReader) => results[id]?.(reader),
@@ -131,27 +122,5 @@ describe.each([
     await eventually(() => budget.held > 0);
     await open.drain(0);
     expect(open.size).toBe(0);
-  });
-});
-
-describe('a download that needs more room when it has begun', () => {
-  it('waits for it while it holds nothing, and is not cut for that', async () => {
-    await app.close();
-    app = await serve(
-      new Files({ store, limits: { bytes, tenantBytes: bytes, tenantFiles: 1 }, logger, now: Date.now }),
-      200,
-    );
-    const other = budget.open('a');
-    other.grow(store.readerBytes);
-    const answer = await fetch(`${url}/messages/batches/msg2/results`);
-    // All that its tenant may have is wanted, so what it has is no part of what it waits for.
-    await eventually(() => budget.held === store.readerBytes && open.size === 1);
-    // A reader that takes nothing is cut meanwhile.
-    ask('/messages/batches/msg1/results');
-    await eventually(() => open.size === 2);
-    await eventually(() => open.size === 1);
-    other.release();
-    expect(await answer.text()).toBe('first second');
-    await eventually(() => budget.held + open.size === 0);
   });
 });

@@ -82,9 +82,12 @@ describe('a batch of messages', () => {
     expect(await results()).toBe(succeeded);
   });
 
-  it('has results that are counted while they are read, with each long line', async () => {
-    const { id } = await batches.create(owner, lines());
-    const response = { status_code: 200, body: { id: 'x'.repeat(100_000) } };
+  it('has results of which no line is in memory as a whole, so that none waits for room', async () => {
+    const long = 'x'.repeat(150_000);
+    const params = { id: long };
+    const input = ['a', 'b', 'c'].map((custom_id) => `${JSON.stringify({ custom_id, body: params })}\n`);
+    const { id } = await batches.create(owner, new TextEncoder().encode(input.join('')));
+    const response = { status_code: 200, request_id: 'req_1', body: { id: long } };
     const written = ['a', 'b'].map(
       (custom_id) => `${JSON.stringify({ id: 'batch_req_1', custom_id, response, error: null })}\n`,
     );
@@ -92,20 +95,24 @@ describe('a batch of messages', () => {
     const kept = await files.keep(owner.tenant, { name: 'out.jsonl', purpose: 'batch' }, draft);
     await store.change({ tenant: owner.tenant, id: id.slice('msg'.length) }, (batch) => ({
       ...batch,
-      status: 'completed',
-      counts: { total: 2, completed: 2, failed: 0 },
-      at: { completed: now() },
+      status: 'cancelled',
+      counts: { total: 3, completed: 2, failed: 0 },
+      at: { cancelled: now() },
       files: { output: kept.id },
     }));
     const keep = vi.fn<DownloadReader['keep']>(() => Promise.resolve());
-    const results = await text(await batches.results(owner.tenant, id, { keep }));
-    expect(results.trim().split('\n')).toHaveLength(2);
-    const asked = files.readerBytes + 2 * 128;
-    expect(keep.mock.calls).toEqual([
-      [asked],
-      // The second line is no longer than the first.
-      [asked + (written[0]?.length ?? 0) - 1, Number.POSITIVE_INFINITY],
+    const pieces: Buffer[] = [];
+    for await (const piece of await batches.results(owner.tenant, id, { keep })) pieces.push(piece as Buffer);
+    const results = Buffer.concat(pieces).toString('utf8');
+    const succeeded = { type: 'succeeded', message: { id: long } };
+    expect(results.split('\n').map((line) => line && (JSON.parse(line) as unknown))).toEqual([
+      { custom_id: 'a', result: succeeded },
+      { custom_id: 'b', result: succeeded },
+      { custom_id: 'c', result: { type: 'canceled' } },
+      '',
     ]);
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(70_000);
+    expect(keep.mock.calls).toEqual([[files.readerBytes + 3 * 128]]);
   });
 
   it('leaves no file behind when it is refused, or cannot be stored', async () => {

@@ -163,13 +163,16 @@ describe('an answer that its caller does not read', () => {
     socket.destroy();
   });
 
-  it('is not given up while its caller reads on, however slowly', async () => {
+  it.each<[string, (long: string) => unknown]>([
+    ['a whole one', (long) => long],
+    ['a stream with a long piece', (long) => Readable.from([Buffer.from(long)])],
+  ])('is not given up while its caller reads on, however slowly: %s', async (_, answerOf) => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const app = fastify();
     // Several times what it may take at once.
     const long = text.repeat(6);
     registerUnreadAnswers(app, { stalledMs, bodyBudget: new BodyBudget(() => 10 * long.length) });
-    app.get('/', () => long);
+    app.get('/', () => answerOf(long));
     const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
     const ask = async () => {
       const accepted = once(app.server, 'connection');

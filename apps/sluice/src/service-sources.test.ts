@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { developmentKey, findDevelopmentKey } from '@sluice/tenants';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { loadWithRedis } from './load-with-redis.ts';
 import { noteRunningService } from './running-service.ts';
 import { loadServiceSettings, serviceSources, type ServiceValues } from './service-sources.ts';
 
@@ -72,10 +73,25 @@ describe('the settings of the service that a command is for', () => {
     expect(load().models).toBe('simulator,simulator-reasoning');
   });
 
-  it('name the file when this environment lacks what it reads', async () => {
-    await writeFile(settingsFile, found('theirs', 'encryptionKeys: ["${OF_THE_SERVICE}"]'));
+  it('need no variables of secrets, but for those that are wanted', async () => {
+    const more = 'redisUrl: "${STORE}"\nencryptionKeys: ["${SEAL}"]\nusage: { databaseUrl: "${USAGE}" }';
+    await writeFile(settingsFile, found('theirs', more));
+    expect(load().models).toBe('theirs');
+    expect(loadWithRedis({}, { env: {}, cwd }).redisUrl).toBe(store);
+    const wanting = (neededSecrets: string[] | 'all') => () =>
+      loadServiceSettings({}, { env: {}, cwd }, { neededSecrets });
+    const lacks = (what: string) => `${what}, which is not set; .*discovered\\.yaml:`;
+    const usage = lacks('usage.databaseUrl: reads the environment variable USAGE');
+    expect(wanting(['usage.databaseUrl'])).toThrow(new RegExp(`^bad configuration: ${usage}5\\)$`));
+    expect(wanting('all')).toThrow(/STORE.*\n.*SEAL.*\n.*USAGE/);
+    // A file that is named is one of this command.
+    expect(() => load({ config: settingsFile })).toThrow(/STORE/);
+  });
+
+  it('name the file when this environment lacks what it reads beside secrets', async () => {
+    await writeFile(settingsFile, found('theirs', 'keyPrefix: "${OF_THE_SERVICE}"'));
     expect(() => load()).toThrow(
-      /encryptionKeys\[0\]: reads the environment variable OF_THE_SERVICE, which is not set; .*discovered\.yaml:3/,
+      /keyPrefix: reads the environment variable OF_THE_SERVICE, which is not set; .*discovered\.yaml:3/,
     );
   });
 });

@@ -24,16 +24,20 @@ export interface Surroundings {
 /**
  * The settings of the service that a command is for. Where no file is named or found, the file is that of the service that
  * runs with the same data folder, such as the one that `start` writes of the upstreams that it finds. Standard error says
- * so then.
+ * so then. This environment may lack the variables of secrets in that file, but for those at `neededSecrets`: none by default.
  *
- * @throws {ConfigError} like `loadSettings`, also when this environment lacks a variable that the file of the service names.
+ * @throws {ConfigError} like `loadSettings`, also when this environment lacks any other variable that the file of the service names.
  */
-export function loadServiceSettings(values: ServiceValues, surroundings: Surroundings): Settings {
+export function loadServiceSettings(
+  values: ServiceValues,
+  surroundings: Surroundings,
+  { neededSecrets = [] }: { neededSecrets?: readonly string[] | 'all' } = {},
+): Settings {
   const given = givenSources(values, surroundings);
   const settings = loadSettings(given);
   const sources = withFileOfRunningService(given, settings);
   if (sources === given) return settings;
-  const loaded = loadSettings(sources);
+  const loaded = loadSettings(neededSecrets === 'all' ? sources : { ...sources, neededSecrets });
   console.error(
     `sluice: using ${loaded.file}, the settings file of the service that runs with ${settings.dataDir}`,
   );

@@ -110,6 +110,14 @@ export function idOfWrong({ text, start = text }: RawLine, endpoint: LineEndpoin
   return /^\{"custom_id":"([\w-]+)"/.exec(printed)?.[1];
 }
 
+/** The ids of the lines of a batch of messages, of which none is in memory as a whole. */
+export async function* idsOfMessages(content: Readable): AsyncGenerator<string> {
+  for await (const raw of linesOf(content, startBytes)) {
+    const id = idOfWrong(raw, '/v1/messages');
+    if (id !== undefined) yield id;
+  }
+}
+
 /** Most characters of a `custom_id`. */
 const longestCustomId = 512;
 

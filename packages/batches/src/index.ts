@@ -1,5 +1,5 @@
 export { BatchRunner, type BatchRunnerOptions } from './batch-runner.ts';
-export { linesOf, type ParsedLine, parseLine, type RawLine, type ReadLine } from './batch-lines.ts';
+export { idsOfMessages, type ParsedLine, parseLine, type RawLine, type ReadLine } from './batch-lines.ts';
 export { BatchStore, type BatchStoreOptions } from './batch-store.ts';
 export { BatchRecords, type BatchRecordsOptions, keptMs } from './batch-records.ts';
 export { Batches, type BatchesOptions, batchNotFound } from './batches.ts';
@@ -11,5 +11,5 @@ export {
   type LineRun,
   type LineServer,
 } from './line-server.ts';
-export { readResult, type ReadResult } from './result-files.ts';
+export { ResultReader, type ResultPart } from './read-results.ts';
 export { type BatchTokens, endOf, type KnownBatch, type ListedBatch } from './stored-batch.ts';

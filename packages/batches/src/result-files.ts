@@ -55,26 +55,9 @@ export function expired(customId: string): LineResult {
   };
 }
 
-/** A line of a result file. */
-export interface ReadResult {
-  customId: string;
-  /** The body of the answer, JSON as it was given; undefined where the batch expired before. */
-  body: string | undefined;
-}
-
-/** Reads a line that `answered` or `expired` has made, and parses no body. */
-export function readResult(text: string): ReadResult {
-  const [, customId = '""'] = /^\{"id":"\w+","custom_id":("(?:[^"\\]|\\.)*")/.exec(text) ?? [];
-  // In the texts before it a quote stands behind a backslash.
-  const from = text.indexOf(bodyMember);
-  return {
-    customId: String(JSON.parse(customId)),
-    body: from < 0 ? undefined : text.slice(from + bodyMember.length, text.lastIndexOf(behindBody)),
-  };
-}
-
-const bodyMember = ',"body":';
-const behindBody = '},"error":null}';
+/** What is before the body of an answer, and behind it up to the end of its line. */
+export const bodyMember = ',"body":';
+export const behindBody = '},"error":null}';
 
 /** The start of a line, up to its response. */
 function startOf(customId: string): string {

@@ -6,8 +6,8 @@ export interface ExpandedData {
   data: unknown;
   /** Paths whose text comes from the environment, at least in part. */
   expandedPaths: Set<string>;
-  /** The references that could not be resolved. */
-  faults: { path: PropertyKey[]; problem: Problem }[];
+  /** The references that could not be resolved. `isUnset` says that it is the variable that is missing. */
+  faults: { path: PropertyKey[]; problem: Problem; isUnset: boolean }[];
 }
 
 /** Deeper than any setting. Ends the walk in a file with an alias that contains itself. */
@@ -30,8 +30,8 @@ export function expandVariables(data: unknown, env: Environment): ExpandedData {
     if (Array.isArray(value)) return value.map((item, index) => walk(item, [...path, index]));
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, walk(item, [...path, key])]));
   };
-  const refuse = (path: PropertyKey[], message: string) => {
-    result.faults.push({ path, problem: { path: formatPath(path), message } });
+  const refuse = (path: PropertyKey[], message: string, isUnset = false) => {
+    result.faults.push({ path, problem: { path: formatPath(path), message }, isUnset });
   };
   const expandText = (text: string, path: PropertyKey[]): string =>
     text.replace(reference, (whole: string, escape: string, name: string, end: string) => {
@@ -48,6 +48,7 @@ export function expandVariables(data: unknown, env: Environment): ExpandedData {
         refuse(
           path,
           `reads the environment variable ${name}, which is not set; set it or change \${${name}}`,
+          true,
         );
         return whole;
       }

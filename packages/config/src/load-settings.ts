@@ -24,6 +24,11 @@ export interface SettingsSources {
   role?: Role;
   /** Reads the file as text; from disk by default. */
   readFile?: ReadFile;
+  /**
+   * The paths of the secrets that the caller needs, such as `usage.databaseUrl`; all by default. Any other whose variable is not set is absent, or is
+   * a text that stands in for it and is of no use.
+   */
+  neededSecrets?: readonly string[];
 }
 
 /**
@@ -33,14 +38,14 @@ export interface SettingsSources {
  * which repeats a secret. Problems inside a file that is not valid YAML cannot be found.
  */
 export function loadSettings(sources: SettingsSources): Settings {
-  const { env, argv, cwd, role = 'start', readFile = readTextFile } = sources;
+  const { env, argv, cwd, role = 'start', readFile = readTextFile, neededSecrets } = sources;
   const commandLine = readCommandLine(argv, role);
   const file = readSettingsFile({ env, flags: commandLine.values, cwd, readFile });
   const problems = [...commandLine.problems, ...file.problems];
   // Without the data of the file, every setting in it would be reported as missing.
   if (file.data === undefined) throw new ConfigError(problems);
 
-  const input = gatherInput({ file, env, flags: commandLine.values, role });
+  const input = gatherInput({ file, env, flags: commandLine.values, role, neededSecrets });
   problems.push(...input.problems);
   const { parsed, found } = check(input, role);
   const { traces, problems: ofTraces } = readTraceSettings(env);

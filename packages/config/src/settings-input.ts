@@ -2,6 +2,7 @@ import { formatPath, type Problem } from './config-error.ts';
 import { type Environment, outerSettings, readVariable, type Role } from './environment-variables.ts';
 import { expandVariables } from './expand-variables.ts';
 import type { SettingsFile } from './settings-file.ts';
+import { spareSecrets } from './spare-secrets.ts';
 
 /** All that the operator set, in the shape of the file, before it is checked. */
 export interface SettingsInput {
@@ -20,6 +21,8 @@ interface Layers {
   env: Environment;
   flags: ReadonlyMap<string, string>;
   role: Role;
+  /** See `SettingsSources`. */
+  neededSecrets?: readonly string[] | undefined;
 }
 
 /** The model that is served if the operator names none. */
@@ -35,7 +38,7 @@ export const simulatorAlone = {
 };
 
 /** Merges the sources: flags win over the environment, the environment over the file, the file over the simulator. */
-export function gatherInput({ file, env, flags, role }: Layers): SettingsInput {
+export function gatherInput({ file, env, flags, role, neededSecrets }: Layers): SettingsInput {
   const { data, expandedPaths, faults } = expandVariables(file.data, env);
   const origins = new Map<string, string>();
   if (isMapping(data)) {
@@ -61,7 +64,8 @@ export function gatherInput({ file, env, flags, role }: Layers): SettingsInput {
     };
   };
   // A bad reference does no harm where a variable or a flag sets the value anyway.
-  const harmful = faults.filter(({ path }) => !origins.has(formatPath(path)));
+  const unset = faults.filter(({ path }) => !origins.has(formatPath(path)));
+  const harmful = neededSecrets === undefined ? unset : spareSecrets(data, unset, neededSecrets);
   return {
     data,
     isTextByOrigin: (path) => origins.has(formatPath(path)) || expandedPaths.has(formatPath(path)),

@@ -4,17 +4,18 @@ import {
   BatchRecords,
   type BatchStore,
   endOf,
+  idsOfMessages,
   keptMs,
   type KnownBatch,
   type ListedBatch,
-  linesOf,
-  readResult,
+  type ResultPart,
+  ResultReader,
 } from '@sluice/batches';
 import { ServiceError } from '@sluice/contract';
 import type { Files } from '@sluice/files';
 import { type MessageBatch, type MessagePage, messagePageOf, type MessagePageQuery } from '@sluice/protocols';
 import type { DownloadReader } from '../plugins/downloads.ts';
-import { isSliced } from '../reader-pace.ts';
+import { slicesOf } from '../reader-pace.ts';
 
 export interface MessageBatchesOptions {
   store: BatchStore;
@@ -107,55 +108,37 @@ export class MessageBatches {
         throw new ServiceError('not_found', message, { param: 'id' });
       });
     }
-    const bytes = this.#files.readerBytes + batch.counts.total * bytesOfId;
-    await reader.keep(bytes);
-    let longest = 0;
-    const keepLine = async (length: number) => {
-      if (length <= longest) return;
-      longest = length;
-      // An answer that has begun could only break off.
-      await reader.keep(bytes + length, Number.POSITIVE_INFINITY);
-    };
-    return Readable.from(this.#resultLines(tenant, batch, keepLine), { objectMode: false, highWaterMark: 1 });
+    await reader.keep(this.#files.readerBytes + batch.counts.total * bytesOfId);
+    return Readable.from(this.#resultLines(tenant, batch), { objectMode: false, highWaterMark: 1 });
   }
 
+  /** Pieces of lines, as they are read: a line may be as long as an answer. */
   async *#resultLines(
     tenant: string,
     { inputFileId, files, counts }: Known['batch'],
-    keepLine: KeepLine,
-  ): AsyncGenerator<string> {
+  ): AsyncGenerator<Buffer | string> {
     const seen = new Set<string>();
-    for (const [file, kind] of [
-      [files?.output, 'succeeded'],
-      [files?.errors, 'errored'],
+    for (const [file, beforeBody] of [
+      [files?.output, '{"type":"succeeded","message":'],
+      [files?.errors, '{"type":"errored","error":'],
     ] as const) {
       if (file === undefined) continue;
-      for await (const text of this.#textsOf(tenant, file, keepLine)) {
-        const { customId, body } = readResult(text);
-        seen.add(customId);
-        if (body === undefined) yield lineOf(customId, '{"type":"expired"}');
-        else
-          yield lineOf(customId, `{"type":"${kind}","${kind === 'errored' ? 'error' : 'message'}":${body}}`);
+      const lines = new ResultReader();
+      const { content } = await this.#files.read(tenant, file);
+      for await (const chunk of content as AsyncIterable<Buffer>) {
+        for (const slice of slicesOf(chunk)) yield printed(lines.read(slice), { beforeBody, seen });
       }
+      yield printed(lines.end(), { beforeBody, seen });
     }
     if (seen.size >= counts.total) return;
     // It was cancelled before the others had a result. Its input alone says which they are, and may be gone.
     try {
-      for await (const text of this.#textsOf(tenant, inputFileId, keepLine)) {
-        const { custom_id: customId } = JSON.parse(text) as { custom_id: string }; // `linesOfMessages` made it
+      const { content } = await this.#files.read(tenant, inputFileId);
+      for await (const customId of idsOfMessages(content)) {
         if (!seen.has(customId)) yield lineOf(customId, '{"type":"canceled"}');
       }
     } catch (error) {
       ignoreAbsent(error);
-    }
-  }
-
-  async *#textsOf(tenant: string, file: string, keepLine: KeepLine): AsyncGenerator<string> {
-    const { content } = await this.#files.read(tenant, file);
-    for await (const { text } of linesOf(content, Infinity)) {
-      if (!text) continue;
-      if (isSliced(text)) await keepLine(text.length);
-      yield text.toString('utf8');
     }
   }
 
@@ -165,9 +148,6 @@ export class MessageBatches {
     return known;
   }
 }
-
-/** Holds room for a long line, and for shorter ones behind it. */
-type KeepLine = (length: number) => Promise<void>;
 
 /** The id of a batch here is that of its record with a prefix. */
 const prefix = 'msg';
@@ -187,8 +167,30 @@ function ignoreAbsent(error: unknown): void {
   if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error;
 }
 
-const lineOf = (customId: string, result: string) =>
-  `{"custom_id":${JSON.stringify(customId)},"result":${result}}\n`;
+/** What a reader of results is sent for these parts, whose ids are noted as seen. */
+function printed(
+  parts: Iterable<ResultPart>,
+  { beforeBody, seen }: { beforeBody: string; seen: Set<string> },
+): Buffer {
+  const pieces: Buffer[] = [];
+  for (const part of parts) {
+    if (part.kind === 'body') pieces.push(part.bytes);
+    else if (part.kind === 'end') pieces.push(Buffer.from(behindResult));
+    else {
+      const { kind, customId } = part;
+      seen.add(customId);
+      const text =
+        kind === 'begin' ? `${startOf(customId)}${beforeBody}` : lineOf(customId, '{"type":"expired"}');
+      pieces.push(Buffer.from(text));
+    }
+  }
+  return Buffer.concat(pieces);
+}
+
+const startOf = (customId: string) => `{"custom_id":${JSON.stringify(customId)},"result":`;
+const lineOf = (customId: string, result: string) => `${startOf(customId)}${result}}\n`;
+/** Ends a result with a body, and its line. */
+const behindResult = '}}\n';
 
 function present({ id, batch }: KnownBatch<'/v1/messages', ListedBatch>): MessageBatch {
   const { at, counts, createdAt, expiresAt } = batch;

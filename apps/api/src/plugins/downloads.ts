@@ -1,15 +1,12 @@
 import type { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { serveCaller, type ServedRequest } from './caller.ts';
-import { whenOver, withoutLooks } from './unread-answers.ts';
+import { whenOver } from './unread-answers.ts';
 
 /** Who reads a download, and the memory that this takes. */
 export interface DownloadReader {
-  /**
-   * Holds so many bytes, in place of what it held, until the reader has all, or is gone. It waits as `hold` of a caller does, and holds nothing
-   * meanwhile: what has begun waits for as long as it takes, and its reader is not taken for a slow one.
-   */
-  keep: (bytes: number, withinMs?: number) => Promise<void>;
+  /** Holds so many bytes until the reader has all, or is gone. It waits as `hold` of a caller does, and is asked once, before anything is read. */
+  keep: (bytes: number) => Promise<void>;
 }
 
 export interface Download {
@@ -34,9 +31,8 @@ export async function serveDownload(
       isOver = true;
       free();
     });
-    const keep = async (bytes: number, withinMs?: number) => {
-      free();
-      free = await withoutLooks(reply.raw, () => hold(bytes, withinMs));
+    const keep = async (bytes: number) => {
+      free = await hold(bytes);
       if (isOver) free();
     };
     const { headers, content } = await open({ keep });

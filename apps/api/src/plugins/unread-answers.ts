@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import { pipeline, Readable, Transform } from 'node:stream';
+import { PassThrough, pipeline, Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { Caller } from '../responses/caller.ts';
 import type { LongTexts } from '@sluice/response-store';
-import { defaultStalledMs, isSliced, SlicedBody, SliceTurns } from '../reader-pace.ts';
+import { defaultStalledMs, isSliced, SlicedBody, slicesOf, SliceTurns } from '../reader-pace.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -25,19 +25,6 @@ interface UnreadAnswer {
 
 /** Most characters of a long answer that are neither its long texts nor held with these, and count as none. */
 const besideRequest = 64 * 1024;
-
-/** Answers for whose readers the server has nothing at the moment. */
-const waitsOfServer = new WeakSet<ServerResponse>();
-
-/** Does something before the next part of an answer is there. Its reader is not taken for one that takes nothing meanwhile. */
-export async function withoutLooks<Result>(raw: ServerResponse, act: () => Promise<Result>): Promise<Result> {
-  waitsOfServer.add(raw);
-  try {
-    return await act();
-  } finally {
-    waitsOfServer.delete(raw);
-  }
-}
 
 /**
  * How often answers are looked at, within the time that a reader has. A stalled one is found late by one look. Looks are
@@ -60,7 +47,6 @@ export function registerUnreadAnswers(
   const unread = new Map<ServerResponse, UnreadAnswer>();
   const timer = setInterval(() => {
     for (const answer of unread.values()) {
-      if (waitsOfServer.has(answer.raw)) continue;
       answer.idleLooks += 1;
       if (answer.idleLooks > looksPerTime) answer.raw.destroy();
     }
@@ -153,16 +139,20 @@ export async function sendLong(
   return reply.send(new SlicedBody({ ...texts.bodyOf(body), ownBytes: isSliced(body) ? body.length : 0 }));
 }
 
-/** A stream of another kind, which says when its reader takes something. */
+/** A stream of another kind, in slices, which says when its reader takes one. */
 function watched(payload: unknown, answer: UnreadAnswer): unknown {
   if (!(payload instanceof Readable) || payload instanceof SlicedBody || payload.destroyed) return payload;
-  const taken = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      answer.idleLooks = 0;
-      done(null, chunk);
-    },
-  });
-  return pipeline(payload, taken, () => undefined); // `taken` tells of an error
+  const taken = new PassThrough();
+  async function* slices(chunks: AsyncIterable<Buffer | string>) {
+    for await (const chunk of chunks) {
+      for (const slice of slicesOf(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)) {
+        answer.idleLooks = 0;
+        yield slice;
+      }
+    }
+  }
+  pipeline(payload, slices, taken, () => undefined); // `taken` tells of an error
+  return taken;
 }
 
 /** The acts that wait for the end of each answer. */

@@ -14,7 +14,7 @@ export const doctorUsage = `Usage: sluice doctor [flags]
 
 Checks everything that the service needs, changes nothing, and says what to correct: Node, the settings, Redis (version, role,
 eviction, log on disk, memory, latency, clock), the API keys, where files are, and whether each upstream answers, of the file and
-stored ones. Ends with 1 when something is bad.
+stored ones. It needs the variables that the settings file names. Ends with 1 when something is bad.
 
   --config FILE   the settings file [SLUICE_CONFIG, ./sluice.yaml, the one of the service that runs with DATA_DIR]
   --json          prints one line of JSON for each finding`;
@@ -33,7 +33,7 @@ export async function runDoctor(argv: readonly string[], surroundings: Surroundi
   const { config, json, help } = values;
   if (positionals.length > 0) throw badUsage('doctor', `'${positionals[0]}' is one argument too many`);
   if (help) return console.log(doctorUsage);
-  const given = loadServiceSettings({ config }, surroundings);
+  const given = loadServiceSettings({ config }, surroundings, { neededSecrets: 'all' });
   const running = given.redisUrl === undefined ? findRunningService(given.dataDir) : undefined;
   const settings = running?.kind === 'running' ? { ...given, redisUrl: running.store } : given;
   const file = settings.file ?? 'no file, so defaults and the environment';

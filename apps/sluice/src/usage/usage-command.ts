@@ -41,7 +41,8 @@ export async function runUsage(argv: readonly string[], surroundings: Surroundin
   if (positionals.length > 0) throw badUsage('usage', `'${positionals[0]}' is one argument too many`);
   if (values.csv && values.json) throw badUsage('usage', '--csv and --json exclude each other');
   const asked = askedUsage(values, Date.now());
-  const database = open(loadServiceSettings(values, surroundings));
+  const neededSecrets = ['usage.databaseUrl'];
+  const database = open(loadServiceSettings(values, surroundings, { neededSecrets }));
   try {
     const form = values.json ? 'json' : values.csv ? 'csv' : 'table';
     await printUsage(database, asked, { form, print: (text) => console.log(text) });
