@@ -389,6 +389,13 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
 
   it.each<[what: string, values: Mapping]>([
     ['elsewhere', { settings: { files: { enabled: true, bucket: { name: 'files' } } } }],
+    [
+      'elsewhere, on a disk that just holds them before',
+      {
+        settings: { files: { enabled: true, bucket: { name: 'files' }, bytes: 5_368_709_120 } },
+        api: { tmpSize: '20544Mi' },
+      },
+    ],
     ['in a folder of its own', { settings: { files: { enabled: true, folder: '/files' } } }],
     ['in a Postgres', { settings: { usage: { enabled: true, databaseUrl: '${DATABASE_URL}' } } }],
     ['nowhere', { settings: { usage: { enabled: false }, files: { enabled: false } } }],
@@ -615,6 +622,19 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
         'files that would go with their pod',
         { settings: { files: { enabled: true } } },
         'settings.files has no bucket and no folder',
+      ],
+      [
+        'a disk that uploads would fill',
+        {
+          settings: { files: { enabled: true, bucket: { name: 'files' } } },
+          api: { tmpSize: '2Gi' },
+        },
+        'api.tmpSize is less than 2112Mi, which uploads may fill',
+      ],
+      [
+        'files that are too large for the disk as it is',
+        { settings: { files: { enabled: true, bucket: { name: 'files' }, bytes: 1_073_741_824 } } },
+        'api.tmpSize is less than 4160Mi',
       ],
       [
         'usage that would go with its pod',
