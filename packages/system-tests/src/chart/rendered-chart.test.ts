@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Mapping, valuesFiles, valuesOfThePage } from './chart-files.ts';
 import { hasHelm, lintChart, type Manifest, refusalOf, release, renderChart } from './helm.ts';
+import { readRules } from '../observe/observe-files.ts';
 import { faultsOf } from './kubernetes-schemas.ts';
 import { deployments, one, podOf, podsOf, selectorOf, specOf, templateOf } from './manifests.ts';
 
@@ -369,6 +370,21 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
     });
   });
 
+  it('has Prometheus name the jobs as the alerts do, whatever the release is called', () => {
+    const manifests = render('pools', { nameOverride: 'llm' });
+    const jobs = [
+      ...relabelings(one(manifests, 'ServiceMonitor', 'api'), 'endpoints'),
+      ...relabelings(one(manifests, 'PodMonitor', 'worker'), 'podMetricsEndpoints'),
+    ];
+    expect(jobs).toEqual([
+      { targetLabel: 'job', replacement: 'sluice-api' },
+      { targetLabel: 'job', replacement: 'sluice-worker' },
+    ]);
+    const down = readRules().find(({ alert }) => alert === 'SluiceProcessDown')?.expr ?? '';
+    const asked = new RegExp(`^(${/job=~"(.*)"/.exec(down)?.[1]})$`);
+    for (const { replacement } of jobs) expect(replacement).toMatch(asked);
+  });
+
   it('selects the pods of each part and of no other', () => {
     for (const name of valuesFiles.keys()) {
       const manifests = render(name);
@@ -660,6 +676,11 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
     });
   });
 });
+
+function relabelings(monitor: Manifest, endpoints: string): Mapping[] {
+  const [endpoint] = specOf(monitor)[endpoints] as { relabelings: Mapping[] }[];
+  return endpoint?.relabelings ?? [];
+}
 
 function fileOf(name: string): string {
   return valuesFiles.get(name) ?? '';
