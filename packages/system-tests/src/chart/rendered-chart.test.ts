@@ -1,3 +1,4 @@
+import { isPrivateHost } from '@sluice/contract';
 import { describe, expect, it } from 'vitest';
 import { type Mapping, valuesFiles, valuesOfThePage } from './chart-files.ts';
 import { hasHelm, lintChart, type Manifest, refusalOf, release, renderChart } from './helm.ts';
@@ -352,13 +353,27 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
       expect(portsOf(rules(named, 'worker').ingress)).toEqual([[3002]]);
     });
 
-    it('lets an api call names and the store, and a worker its models besides', () => {
+    it('lets an api call names, the store and webhooks, and a worker its models besides', () => {
       const manifests = render('smallest');
-      expect(portsOf(rules(manifests, 'api').egress)).toEqual([[53, 53], [6379]]);
+      expect(portsOf(rules(manifests, 'api').egress)).toEqual([[53, 53], [6379], [443]]);
       expect(rules(manifests, 'worker').egress).toEqual([...rules(manifests, 'api').egress, {}]);
       const named = rules(render('pools'), 'worker').egress;
-      expect(portsOf(named)).toEqual([[53, 53], [6380], [4318], [8000, 443]]);
+      expect(portsOf(named)).toEqual([[53, 53], [6380, 26_379], [443], [4318], [8000, 443]]);
       expect(named[1]?.to).toEqual([{ ipBlock: { cidr: '10.20.0.0/24' } }]);
+    });
+
+    it('lets webhooks go where the service lets them go', () => {
+      const [, , webhooks] = rules(render('smallest'), 'api').egress;
+      const blocks = (webhooks?.to ?? []) as { ipBlock: { cidr: string; except: string[] } }[];
+      expect(blocks.map(({ ipBlock }) => ipBlock.cidr)).toEqual(['0.0.0.0/0', '2000::/3']);
+      const closed = blocks.flatMap(({ ipBlock }) => ipBlock.except.map((each) => each.split('/')[0] ?? ''));
+      for (const address of closed) {
+        expect(isPrivateHost(address.includes(':') ? `[${address}]` : address), address).toBe(true);
+      }
+      const egressWith = (settings: Mapping) =>
+        portsOf(rules(render('smallest', { settings: { webhooks: settings } }), 'api').egress).slice(2);
+      expect(egressWith({ enabled: false })).toEqual([]);
+      expect(egressWith({ enabled: true, allowPrivateNetworks: true })).toEqual([[443, 80]]);
     });
 
     it('publishes the API alone', () => {
