@@ -635,6 +635,22 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
         'worker.autoscaling.minReplicas is 0',
       ],
       [
+        'no worker at all, who would send webhooks',
+        { worker: { autoscaling: { by: 'keda', minReplicas: 0 } } },
+        'worker.autoscaling.minReplicas is 0 and no other pool keeps a worker',
+      ],
+      [
+        'pools that may all go',
+        pooled(
+          [
+            { name: 'stopped', models: ['a'], replicas: 0 },
+            { name: 'rare', models: ['b'], autoscaling: { by: 'keda', minReplicas: 0 } },
+          ],
+          [model('a'), model('b')],
+        ),
+        'pools[1].autoscaling.minReplicas is 0 and no other pool keeps a worker',
+      ],
+      [
         'KEDA that is locked out',
         { worker: { autoscaling: { by: 'keda' } } },
         'networkPolicy.adminFrom is empty, so that KEDA cannot ask',
