@@ -248,7 +248,7 @@ export function makeApiParts({
     queue,
     store,
     redis,
-    memory,
+    memories,
     journal,
     openRequests: () => open.size,
     sockets: () => sockets,

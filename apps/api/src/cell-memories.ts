@@ -1,4 +1,4 @@
-import { RedisMemory, type UsedMemory } from '@sluice/runtime';
+import { type CellMemory, RedisMemory, type UsedMemory } from '@sluice/runtime';
 import { PartsOfCells } from '@sluice/response-store';
 import type { ApiClients, Wired } from '@sluice/wiring';
 
@@ -39,6 +39,11 @@ export class CellMemories implements Memory {
       usedBytes: told.reduce((sum, { usedBytes }) => sum + usedBytes, 0),
       limitBytes: limits.length < told.length ? undefined : limits.reduce((sum, limit) => sum + limit, 0),
     };
+  }
+
+  /** Of each cell: one may be full while the others have room. */
+  get byCell(): CellMemory[] {
+    return this.#cells.all.map(({ name }) => ({ cell: name, used: this.#memories.in(name)?.used }));
   }
 
   start(): void {

@@ -4,10 +4,11 @@ import type { JournalWriter } from '@sluice/journal';
 import { readQueues } from '@sluice/operator';
 import type { ResponseQueues } from '@sluice/queue';
 import type { CallerStores } from '@sluice/response-store';
-import { countEnds, measureStore, type RedisMemory, type RedisWatch, type Telemetry } from '@sluice/runtime';
+import { countEnds, measureStore, type RedisWatch, type Telemetry } from '@sluice/runtime';
 import type { LiveSettings } from '@sluice/tenants';
 import type { Registry } from 'prom-client';
 import { type ApiCounts, countApi } from './api-metrics.ts';
+import type { CellMemories } from './cell-memories.ts';
 import { measureQueues } from './queue-metrics.ts';
 
 export interface ApiToMeasure extends Omit<ApiCounts, 'models'> {
@@ -17,7 +18,7 @@ export interface ApiToMeasure extends Omit<ApiCounts, 'models'> {
   queue: ResponseQueues;
   store: Pick<CallerStores, 'acceptedAt' | 'tenantUse'>;
   redis: Pick<RedisWatch, 'isWell' | 'problems'>;
-  memory: Pick<RedisMemory, 'used'>;
+  memories: Pick<CellMemories, 'byCell'>;
   /** Undefined when none is kept. */
   journal: Pick<JournalWriter, 'dropped'> | undefined;
   /** The store's clock, in milliseconds. */
@@ -28,7 +29,7 @@ export interface ApiToMeasure extends Omit<ApiCounts, 'models'> {
 export function measureApi(
   telemetry: Telemetry,
   registry: Registry,
-  { settings, live, queue, store, redis, memory, journal, now, ...counts }: ApiToMeasure,
+  { settings, live, queue, store, redis, memories, journal, now, ...counts }: ApiToMeasure,
 ): void {
   const models = () => settings.models.map(({ id }) => id);
   countApi(telemetry, registry, { models, ...counts });
@@ -45,7 +46,7 @@ export function measureApi(
   });
   measureStore(registry, {
     redis,
-    memory: { now: memory, refusesAtPercent: () => live.limits.redisMemoryPercent },
+    memory: { cells: () => memories.byCell, refusesAtPercent: () => live.limits.redisMemoryPercent },
     journalDropped: () => journal?.dropped,
   });
 }

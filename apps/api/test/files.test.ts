@@ -1,8 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@sluice/runtime';
-import { latch, testRedis, type TestRedis } from '@sluice/testing';
+import { eventually, latch, testRedis, type TestRedis } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ApiAddresses, ApiProcess } from '../src/api-process.ts';
 import { apiKeys, testSettings } from './test-api.ts';
@@ -24,7 +25,7 @@ beforeEach(async () => {
       ...settings,
       dataDir,
       redisUrl: redis.url,
-      files: { ...settings.files, enabled: true },
+      files: { ...settings.files, enabled: true, bytes: 1_000 },
     },
     logger: createLogger({ name: 'api', level: 'silent' }),
     onReady: (addresses) => ready.open(addresses),
@@ -39,15 +40,36 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-async function upload(): Promise<string> {
+async function post(): Promise<Response> {
   const body = new FormData();
   body.set('purpose', 'user_data');
   body.set('expires_after[anchor]', 'created_at');
   body.set('expires_after[seconds]', '3600');
   body.set('file', new File(['Hello'], 'a.txt'));
-  const answer = await fetch(`${url}/v1/files`, { method: 'POST', headers, body });
-  return ((await answer.json()) as { id: string }).id;
+  return fetch(`${url}/v1/files`, { method: 'POST', headers, body });
 }
+
+async function upload(): Promise<string> {
+  return ((await (await post()).json()) as { id: string }).id;
+}
+
+/** Begins an upload that says how long it is, and goes on no further. */
+async function beginUpload(): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  const head = [
+    'POST /v1/files HTTP/1.1',
+    ...['Host: a', `Authorization: ${headers.authorization}`],
+    ...['Content-Type: multipart/form-data; boundary=x', 'Content-Length: 1500', ''],
+    ...['--x', 'Content-Disposition: form-data; name="file"; filename="a.bin"', '', 'He'],
+  ];
+  const before = (await drafts()).length;
+  socket.write(head.join('\r\n'));
+  await eventually(async () => (await drafts()).length > before);
+  return socket;
+}
+
+const drafts = () => readdir(join(dataDir, 'files', 'drafts')).catch(() => []);
 
 const statusOf = async (id: string) => (await fetch(`${url}/v1/files/${id}`, { headers })).status;
 
@@ -59,5 +81,15 @@ describe('a file', () => {
     expect(await statusOf(id)).toBe(200);
     vi.spyOn(Date, 'now').mockReturnValue(now - 2 * 3_600_000);
     expect(await statusOf(await upload())).toBe(200);
+  });
+
+  it('is refused while the uploads of its tenant that are under way have said to be as large as they may be together', async () => {
+    const sockets = [await beginUpload(), await beginUpload()];
+    const answer = await post();
+    expect(answer.status).toBe(429);
+    expect(answer.headers.get('retry-after')).toBe('5');
+    expect(await answer.json()).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
+    for (const socket of sockets) socket.destroy();
+    await eventually(async () => (await post()).status === 200);
   });
 });

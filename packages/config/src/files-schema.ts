@@ -48,7 +48,10 @@ export const filesSchema = z
     bucket: bucketSchema,
     bytes: wholeNumber(1, 2 ** 40)
       .default(536_870_912)
-      .meta({ description: 'Most bytes of a file. A file of a batch has 209,715,200 at most.' }),
+      .meta({
+        description:
+          'Most bytes of a file. A file of a batch has 209,715,200 at most. Uploads under way take up to four times as many of the disk of an api.',
+      }),
     tenantBytes: wholeNumber(1, 2 ** 50)
       .default(10_737_418_240)
       .meta({ description: 'Most bytes of all files of a tenant together.' }),

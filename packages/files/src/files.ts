@@ -9,6 +9,7 @@ import {
   ServiceError,
 } from '@sluice/contract';
 import type { Logger } from '@sluice/runtime';
+import { type DraftReservation, DraftRoom } from './draft-room.ts';
 import type { Draft, Through } from './drafts.ts';
 import type { FileStore } from './file-store.ts';
 import { isExpired, newFileId, presentFile, type StoredFile } from './stored-file.ts';
@@ -46,6 +47,9 @@ const sweepEveryMs = 3_600_000;
 /** Files of a batch go by themselves, as OpenAI's do, after thirty days. */
 const batchSeconds = 30 * 86_400;
 
+/** How many of the largest files a process has as drafts at a time. A tenant has half of them. */
+const largestDrafts = 4;
+
 /** Most bytes of the name of a file. */
 const longestName = 255;
 
@@ -54,10 +58,14 @@ export class Files {
   readonly #store: FileStore;
   readonly #options: FilesOptions;
   readonly #now: () => number;
+  readonly #draftRoom: DraftRoom;
+  /** What each draft has of it, by its path. */
+  readonly #reservations = new Map<string, DraftReservation>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: FilesOptions) {
     this.#options = options;
+    this.#draftRoom = new DraftRoom(largestDrafts * options.limits.bytes);
     this.#now = options.now;
     this.#store = options.store;
   }
@@ -79,13 +87,25 @@ export class Files {
   }
 
   /**
-   * Writes the content of a new file to a draft, until it is on the disk. Nothing stays of content that breaks off.
+   * Writes the content of a new file to a draft, until it is on the disk. Nothing stays of content that breaks off. The draft takes room on this
+   * machine until it is dropped.
    *
-   * @throws {ServiceError} when it is too large, or the tenant has too much.
+   * @param announced how many bytes it says to have, for which there must be room at once; 0 where it does not say.
+   * @throws {ServiceError} when it is too large, the tenant has too much, or too much is under way.
    */
-  async receive(tenant: string, content: Readable): Promise<Draft> {
-    const room = await this.#roomOf(tenant);
-    return this.#store.write(content, bounded(room));
+  async receive(tenant: string, content: Readable, announced = 0): Promise<Draft> {
+    const most = await this.#roomOf(tenant);
+    const reservation = this.#draftRoom.open(tenant);
+    try {
+      // A form is a little longer than its file, and is refused for that only once the file is.
+      reservation.reach(Math.min(announced, most));
+      const draft = await this.#store.write(content, bounded(most, reservation));
+      this.#reservations.set(draft.path, reservation);
+      return draft;
+    } catch (error) {
+      reservation.release();
+      throw error;
+    }
   }
 
   /** @throws {ServiceError} when the tenant has as much as it may. */
@@ -93,9 +113,14 @@ export class Files {
     await this.#roomOf(tenant);
   }
 
-  /** Takes a draft away that is no file. */
+  /** Takes a draft away that is no file, or is one by now. */
   async drop({ path }: Draft): Promise<void> {
-    await rm(path, { force: true });
+    try {
+      await rm(path, { force: true });
+    } finally {
+      this.#reservations.get(path)?.release();
+      this.#reservations.delete(path);
+    }
   }
 
   /** Makes a file of a draft, under an id that may have been made before: done twice, it is one file. The draft stays. */
@@ -202,7 +227,7 @@ export class Files {
   }
 }
 
-function bounded(most: number): Through {
+function bounded(most: number, reservation: DraftReservation): Through {
   return async function* (source) {
     let bytes = 0;
     for await (const chunk of source) {
@@ -211,6 +236,7 @@ function bounded(most: number): Through {
         throw new ServiceError('request_too_large', `The file has more than ${most} bytes.`, {
           param: 'file',
         });
+      reservation.reach(bytes);
       yield chunk;
     }
   };

@@ -37,3 +37,42 @@ describe('the files of a tenant', () => {
     expect((await files.list(tenant, { limit: 10, order: 'asc' })).data).toHaveLength(1);
   });
 });
+
+describe('uploads under way', () => {
+  const hello = () => Readable.from([Buffer.from('Hello')]);
+  const ofTenant = { code: 'rate_limit_exceeded' };
+  const ofAll = { code: 'server_is_overloaded' };
+
+  it('have room for four of the largest files, of which a tenant has half, until they are dropped', async () => {
+    const first = await files.receive('a', hello());
+    await files.receive('a', hello());
+    await expect(files.receive('a', hello())).rejects.toMatchObject(ofTenant);
+    await files.receive('b', hello());
+    await files.receive('b', hello());
+    await expect(files.receive('c', hello())).rejects.toMatchObject(ofAll);
+    await files.drop(first);
+    await files.receive('c', hello());
+  });
+
+  it('give their room back when they break off or are too large', async () => {
+    const broken = Readable.from(
+      (function* () {
+        yield Buffer.from('Hel');
+        throw new Error('gone');
+      })(),
+    );
+    await expect(files.receive('a', broken)).rejects.toThrow('gone');
+    const long = Readable.from([Buffer.from('Hello!')]);
+    await expect(files.receive('a', long)).rejects.toMatchObject({ code: 'request_too_large' });
+    await files.receive('a', hello());
+    await files.receive('a', hello());
+  });
+
+  it('are refused before they arrive when they say how long they are, and a form may be longer than its file', async () => {
+    await files.receive('a', hello(), 900);
+    const second = hello();
+    await files.receive('a', Readable.from([Buffer.from('H')]), 5);
+    await expect(files.receive('a', second, 1)).rejects.toMatchObject(ofTenant);
+    expect(second.readableDidRead).toBe(false);
+  });
+});

@@ -18,7 +18,7 @@ export type { EndsOptions } from './response-metrics.ts';
 export { sampledCounter } from './sampled-counter.ts';
 export type { SampledCounterOptions } from './sampled-counter.ts';
 export { measureStore } from './store-metrics.ts';
-export type { StoreToMeasure } from './store-metrics.ts';
+export type { CellMemory, StoreToMeasure } from './store-metrics.ts';
 export { serviceVersion } from './service-version.ts';
 export { requireNode } from './node-version.ts';
 export {

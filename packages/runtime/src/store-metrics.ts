@@ -1,13 +1,20 @@
 import type { Registry } from 'prom-client';
 import { readGauges, type ReadMetric } from './metric-table.ts';
-import type { RedisMemory } from './redis-memory.ts';
+import type { UsedMemory } from './redis-memory.ts';
 import type { RedisWatch } from './redis-watch.ts';
 import { sampledCounter } from './sampled-counter.ts';
 
+/** The memory of Redis in one cell. */
+export interface CellMemory {
+  cell: string;
+  /** Undefined until it has told. */
+  used: UsedMemory | undefined;
+}
+
 export interface StoreToMeasure {
   redis: Pick<RedisWatch, 'isWell' | 'problems'>;
-  /** The memory of Redis, and how full it may be before new work is refused, in per cent; absent in a process that does not look. */
-  memory?: { now: Pick<RedisMemory, 'used'>; refusesAtPercent: () => number };
+  /** The memory of Redis in each cell, and how full it may be before new work is refused, in per cent; absent in a process that does not look. */
+  memory?: { cells: () => readonly CellMemory[]; refusesAtPercent: () => number };
   /** Lines of the journal that were dropped since the start; undefined when none is kept. */
   journalDropped: () => number | undefined;
 }
@@ -41,23 +48,29 @@ export function measureStore(registry: Registry, { redis, memory, journalDropped
 }
 
 function memoryMetrics({
-  now,
+  cells,
   refusesAtPercent,
 }: NonNullable<StoreToMeasure['memory']>): readonly ReadMetric[] {
   return [
     {
       name: 'sluice_store_memory_used_bytes',
-      help: 'Memory that Redis uses. The same from every api process: take one of them.',
-      read: (set) => set([], now.used?.usedBytes),
+      help: 'Memory that Redis uses, by cell. The same from every api process: take one of them.',
+      labels: ['cell'],
+      read: (set) => {
+        for (const { cell, used } of cells()) set([cell], used?.usedBytes);
+      },
     },
     {
       name: 'sluice_store_memory_limit_bytes',
-      help: 'maxmemory of Redis, or the memory of its machine where there is none; absent when it hides both.',
-      read: (set) => set([], now.used?.limitBytes),
+      help: 'maxmemory of Redis, or the memory of its machine where there is none, by cell; absent when it hides both.',
+      labels: ['cell'],
+      read: (set) => {
+        for (const { cell, used } of cells()) set([cell], used?.limitBytes);
+      },
     },
     {
       name: 'sluice_store_memory_refusal_ratio',
-      help: 'The share of that limit from which on new work is refused with 503.',
+      help: 'The share of that limit from which on new work for a cell is refused with 503.',
       read: (set) => set([], refusesAtPercent() / 100),
     },
   ];

@@ -41,7 +41,7 @@ export class MessageBatches {
   /** `lines` are those of `linesOfMessages`. @throws {ServiceError} when the tenant has too many files or batches. */
   async create(owner: BatchOwner, lines: Uint8Array): Promise<MessageBatch> {
     const { tenant } = owner;
-    const draft = await this.#files.receive(tenant, Readable.from([Buffer.from(lines.buffer)]));
+    const draft = await this.#files.receive(tenant, Readable.from([Buffer.from(lines.buffer)]), lines.length);
     try {
       const file = await this.#files.keep(tenant, { name: 'messages.jsonl', purpose: 'batch' }, draft);
       return present(await this.#add(owner, file.id, countLines(Buffer.from(lines.buffer))));

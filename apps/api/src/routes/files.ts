@@ -63,7 +63,7 @@ export const createFile = defineRoute({
     const tenant = request.key.name;
     const { fields, file } = await readForm(
       request,
-      (content) => files.receive(tenant, content),
+      (content) => files.receive(tenant, content, Number(request.headers['content-length'] ?? 0)),
       (draft) => files.drop(draft),
     );
     const { received: draft } = file;

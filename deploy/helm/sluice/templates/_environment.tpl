@@ -67,8 +67,7 @@ What a settings file reads from the environment comes from the Secret, unless `e
 {{- define "sluice.nodeOptions" -}}
 {{- $memory := dig "limits" "memory" "" (default dict .resources) | toString -}}
 {{- if $memory -}}
-{{- $number := regexFind "^[0-9]+" $memory | int64 -}}
-{{- $mebibytes := ternary (mul $number 1024) $number (hasSuffix "Gi" $memory) -}}
+{{- $mebibytes := include "sluice.mebibytes" $memory | int64 -}}
 {{- list (dict "name" "NODE_OPTIONS" "value" (printf "--max-old-space-size=%d" (div (mul $mebibytes 3) 4))) | toJson -}}
 {{- else -}}
 []

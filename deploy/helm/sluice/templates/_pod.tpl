@@ -101,6 +101,13 @@ volumeMounts:
   {{- end }}
 {{- end -}}
 
+{{/* A quantity such as 64Mi, 4Gi or 1Ti in MiB. */}}
+{{- define "sluice.mebibytes" -}}
+{{- $number := regexFind "^[0-9]+" . | int64 -}}
+{{- $factor := get (dict "Mi" 1 "Gi" 1024 "Ti" 1048576) (regexFind "[A-Z]i$" .) -}}
+{{- mul $number $factor -}}
+{{- end -}}
+
 {{/* The volumes of a pod. Takes root, part, existingSettings and key. */}}
 {{- define "sluice.volumes" -}}
 - {{ include "sluice.settingsVolume" . | nindent 2 | trim }}

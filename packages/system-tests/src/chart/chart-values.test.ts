@@ -83,7 +83,8 @@ const bad: [values: Mapping, refusal: string][] = [
   [{ logLevel: 'verbose' }, '/logLevel enum'],
   [{ ingress: { hosts: ['https://models.example.com'] } }, '/ingress/hosts/0 pattern'],
   [{ networkPolicy: { adminFrom: [{}] } }, '/networkPolicy/adminFrom/0 minProperties'],
-  [{ networkPolicy: { storePort: 0 } }, '/networkPolicy/storePort minimum'],
+  [{ networkPolicy: { storePorts: [0] } }, '/networkPolicy/storePorts/0 minimum'],
+  [{ networkPolicy: { storePorts: [] } }, '/networkPolicy/storePorts minItems'],
   [
     { networkPolicy: { storeTo: [{ namespace: 'x' }] } },
     '/networkPolicy/storeTo/0/namespace additionalProperties',

@@ -1,6 +1,8 @@
+import { isPrivateHost } from '@sluice/contract';
 import { describe, expect, it } from 'vitest';
 import { type Mapping, valuesFiles, valuesOfThePage } from './chart-files.ts';
 import { hasHelm, lintChart, type Manifest, refusalOf, release, renderChart } from './helm.ts';
+import { readRules } from '../observe/observe-files.ts';
 import { faultsOf } from './kubernetes-schemas.ts';
 import { deployments, one, podOf, podsOf, selectorOf, specOf, templateOf } from './manifests.ts';
 
@@ -351,13 +353,27 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
       expect(portsOf(rules(named, 'worker').ingress)).toEqual([[3002]]);
     });
 
-    it('lets an api call names and the store, and a worker its models besides', () => {
+    it('lets an api call names, the store and webhooks, and a worker its models besides', () => {
       const manifests = render('smallest');
-      expect(portsOf(rules(manifests, 'api').egress)).toEqual([[53, 53], [6379]]);
+      expect(portsOf(rules(manifests, 'api').egress)).toEqual([[53, 53], [6379], [443]]);
       expect(rules(manifests, 'worker').egress).toEqual([...rules(manifests, 'api').egress, {}]);
       const named = rules(render('pools'), 'worker').egress;
-      expect(portsOf(named)).toEqual([[53, 53], [6380], [4318], [8000, 443]]);
+      expect(portsOf(named)).toEqual([[53, 53], [6380, 26_379], [443], [4318], [8000, 443]]);
       expect(named[1]?.to).toEqual([{ ipBlock: { cidr: '10.20.0.0/24' } }]);
+    });
+
+    it('lets webhooks go where the service lets them go', () => {
+      const [, , webhooks] = rules(render('smallest'), 'api').egress;
+      const blocks = (webhooks?.to ?? []) as { ipBlock: { cidr: string; except: string[] } }[];
+      expect(blocks.map(({ ipBlock }) => ipBlock.cidr)).toEqual(['0.0.0.0/0', '2000::/3']);
+      const closed = blocks.flatMap(({ ipBlock }) => ipBlock.except.map((each) => each.split('/')[0] ?? ''));
+      for (const address of closed) {
+        expect(isPrivateHost(address.includes(':') ? `[${address}]` : address), address).toBe(true);
+      }
+      const egressWith = (settings: Mapping) =>
+        portsOf(rules(render('smallest', { settings: { webhooks: settings } }), 'api').egress).slice(2);
+      expect(egressWith({ enabled: false })).toEqual([]);
+      expect(egressWith({ enabled: true, allowPrivateNetworks: true })).toEqual([[443, 80]]);
     });
 
     it('publishes the API alone', () => {
@@ -367,6 +383,21 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
       const admin = one(render('pools', { api: { service: { type: 'LoadBalancer' } } }), 'Service', 'admin');
       expect(admin['spec']).toMatchObject({ type: 'ClusterIP' });
     });
+  });
+
+  it('has Prometheus name the jobs as the alerts do, whatever the release is called', () => {
+    const manifests = render('pools', { nameOverride: 'llm' });
+    const jobs = [
+      ...relabelings(one(manifests, 'ServiceMonitor', 'api'), 'endpoints'),
+      ...relabelings(one(manifests, 'PodMonitor', 'worker'), 'podMetricsEndpoints'),
+    ];
+    expect(jobs).toEqual([
+      { targetLabel: 'job', replacement: 'sluice-api' },
+      { targetLabel: 'job', replacement: 'sluice-worker' },
+    ]);
+    const down = readRules().find(({ alert }) => alert === 'SluiceProcessDown')?.expr ?? '';
+    const asked = new RegExp(`^(${/job=~"(.*)"/.exec(down)?.[1]})$`);
+    for (const { replacement } of jobs) expect(replacement).toMatch(asked);
   });
 
   it('selects the pods of each part and of no other', () => {
@@ -389,6 +420,13 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
 
   it.each<[what: string, values: Mapping]>([
     ['elsewhere', { settings: { files: { enabled: true, bucket: { name: 'files' } } } }],
+    [
+      'elsewhere, on a disk that just holds them before',
+      {
+        settings: { files: { enabled: true, bucket: { name: 'files' }, bytes: 5_368_709_120 } },
+        api: { tmpSize: '20544Mi' },
+      },
+    ],
     ['in a folder of its own', { settings: { files: { enabled: true, folder: '/files' } } }],
     ['in a Postgres', { settings: { usage: { enabled: true, databaseUrl: '${DATABASE_URL}' } } }],
     ['nowhere', { settings: { usage: { enabled: false }, files: { enabled: false } } }],
@@ -597,6 +635,22 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
         'worker.autoscaling.minReplicas is 0',
       ],
       [
+        'no worker at all, who would send webhooks',
+        { worker: { autoscaling: { by: 'keda', minReplicas: 0 } } },
+        'worker.autoscaling.minReplicas is 0 and no other pool keeps a worker',
+      ],
+      [
+        'pools that may all go',
+        pooled(
+          [
+            { name: 'stopped', models: ['a'], replicas: 0 },
+            { name: 'rare', models: ['b'], autoscaling: { by: 'keda', minReplicas: 0 } },
+          ],
+          [model('a'), model('b')],
+        ),
+        'pools[1].autoscaling.minReplicas is 0 and no other pool keeps a worker',
+      ],
+      [
         'KEDA that is locked out',
         { worker: { autoscaling: { by: 'keda' } } },
         'networkPolicy.adminFrom is empty, so that KEDA cannot ask',
@@ -615,6 +669,19 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
         'files that would go with their pod',
         { settings: { files: { enabled: true } } },
         'settings.files has no bucket and no folder',
+      ],
+      [
+        'a disk that uploads would fill',
+        {
+          settings: { files: { enabled: true, bucket: { name: 'files' } } },
+          api: { tmpSize: '2Gi' },
+        },
+        'api.tmpSize is less than 2112Mi, which uploads may fill',
+      ],
+      [
+        'files that are too large for the disk as it is',
+        { settings: { files: { enabled: true, bucket: { name: 'files' }, bytes: 1_073_741_824 } } },
+        'api.tmpSize is less than 4160Mi',
       ],
       [
         'usage that would go with its pod',
@@ -640,6 +707,11 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
     });
   });
 });
+
+function relabelings(monitor: Manifest, endpoints: string): Mapping[] {
+  const [endpoint] = specOf(monitor)[endpoints] as { relabelings: Mapping[] }[];
+  return endpoint?.relabelings ?? [];
+}
 
 function fileOf(name: string): string {
   return valuesFiles.get(name) ?? '';

@@ -85,6 +85,7 @@ const boundedLabels = new Set(
     'direction',
     'because',
     'outcome',
+    'cell',
     'provider',
     'upstream_model',
   ]),

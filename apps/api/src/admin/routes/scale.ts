@@ -27,6 +27,8 @@ const mostSlots = 10_000;
  * that of the model that needs most, because each worker has slots for each model. Models that share a queue share its
  * numbers. A model's own limit bounds what more workers could do. What waits in a paused queue needs none.
  *
+ * It says nothing of what any worker does besides: sending webhooks, and ending what is overdue. So whoever asks keeps one worker at least.
+ *
  * `?slots=` says how many requests for a model one worker runs at a time, for a pool whose workers have another
  * `workerConcurrency` than this api.
  */
