@@ -127,9 +127,8 @@ function concludeAbort(reason: AbortReason, isVisible: boolean): Conclusion {
     case 'superseded':
       return { kind: 'leave' };
     case 'out_of_touch':
-      return { kind: 'give_up', isShown: false };
     case 'events_lost':
-      // A reader has what the store has lost, so the log does not tell the next claim of it.
+      // A reader may have what the store has lost, so the log does not tell the next claim of it.
       return { kind: 'give_up', isShown: isVisible };
     case 'unwritable':
       return { kind: 'report_defect' };

@@ -3,11 +3,15 @@ import type { Telemetry } from '@sluice/runtime';
 import { about } from './attempt.ts';
 import type { RunningAttempts } from './running-attempts.ts';
 
-/** Leaves a claimed response to the rescue, which passes over it while this process seems to run it, or to end it. */
+/**
+ * Leaves a claimed response to the rescue, which passes over it while this process seems to run it, or to end it. `isShown`: a reader may
+ * have seen output of it.
+ */
 export function dropClaim(
   { running, telemetry }: { running: Pick<RunningAttempts, 'releaseLater'>; telemetry: Telemetry },
   record: ClaimedRecord,
+  isShown: boolean,
 ): void {
-  running.releaseLater(record, { isCounted: true });
+  running.releaseLater(record, { isCounted: true, isShown });
   telemetry.emit('attempt.dropped', about(record));
 }

@@ -32,6 +32,9 @@ async function writeLoggedEnd(
   because: ClaimEnd,
 ): Promise<Outcome> {
   const attempt = new Attempt(dependencies, record, undefined);
+  // A failover may lose the log, and what the record says of it, before the next claim. Numbers begin with 0.
+  const hasOutput = record.streams && record.sequenceNumber >= eventsWithoutOutput;
+  const isShown = hasOutput || because === 'broken_off';
   try {
     const logged = record.streams ? await dependencies.log.readContentEvents(record.id) : [];
     const ending: EndingResponse = {
@@ -45,11 +48,11 @@ async function writeLoggedEnd(
       hasSaidError: logged.some(({ type }) => type === 'error'),
       because,
       claims: attempt.claims,
-      isShown: logged.length > 0,
+      isShown,
     };
     return await writeEnd(dependencies, ending, concludeClaim(because));
   } catch (error) {
-    dropClaim(dependencies, record);
+    dropClaim(dependencies, record, isShown);
     throw error;
   } finally {
     attempt.close();

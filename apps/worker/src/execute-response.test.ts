@@ -1237,6 +1237,20 @@ describe('a store that stays silent', () => {
     expect(await call.ended).toBe('aborted');
     await eventually(() => log.token === '');
     expect(log.attempt).toBe(1);
+    expect(log.isShown).toBe(false);
+    await running.stop();
+  });
+
+  it('has its response ended by its next claim once a reader may have seen output, whatever the store still has', async () => {
+    const { id, log, provider, execute, running } = setUp();
+    running.start();
+    const outcome = execute();
+    (await provider.call(0)).send(text('Half'));
+    await eventually(() => log.events.length > 0);
+    running.abort(id, 'out_of_touch');
+    expect(await outcome).toMatchObject({ kind: 'later' });
+    await eventually(() => log.token === '');
+    expect(log.isShown).toBe(true);
     await running.stop();
   });
 });
@@ -1288,10 +1302,13 @@ describe('a response that is only to be ended', () => {
     await eventually(() => log.events.length > 0);
     log.writerOptions?.onRefused('superseded');
     await first;
+    await eventually(() => log.token === '');
+    log.isShown = false;
     const readContentEvents = log.readContentEvents.bind(log);
     log.readContentEvents = () => Promise.reject(new Error('Command timed out'));
     await expect(execute()).rejects.toThrow('Command timed out');
     await eventually(() => log.token === '');
+    expect(log.isShown).toBe(true);
     log.readContentEvents = readContentEvents;
     await execute();
     expect(log.end).toMatchObject({ status: 'failed' });
@@ -1367,6 +1384,7 @@ describe('a response whose last run died with its process', () => {
 describe('a log that cannot be written, for a reason of our own', () => {
   it('ends the attempt, and the defect reaches whoever runs it', async () => {
     const { log, provider, execute, running } = setUp();
+    running.start();
     const outcome = execute();
     const call = await provider.call(0);
     log.defect = new TypeError('The append script answered nonsense');
@@ -1375,6 +1393,9 @@ describe('a log that cannot be written, for a reason of our own', () => {
     expect(await call.ended).not.toBe('finished');
     expect(log.end).toBeUndefined();
     expect(running.size).toBe(0);
+    await eventually(() => log.token === '');
+    expect(log.isShown).toBe(true);
+    await running.stop();
   });
 });
 

@@ -73,7 +73,8 @@ export async function executeResponse(
     while (step.kind !== 'done') step = await takeStep(dependencies, execution, step);
     return step.outcome;
   } catch (error) {
-    if (execution.attempt) dropClaim(dependencies, execution.attempt.record);
+    const { attempt } = execution;
+    if (attempt) dropClaim(dependencies, attempt.record, attempt.isVisible);
     throw error;
   } finally {
     execution.attempt?.close();

@@ -1,4 +1,11 @@
-import { AbstractChat, type ChatState, readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai';
+import {
+  AbstractChat,
+  type ChatInit,
+  type ChatState,
+  readUIMessageStream,
+  type UIMessage,
+  type UIMessageChunk,
+} from 'ai';
 import { describe, expect, it, vi } from 'vitest';
 import {
   ApiError,
@@ -413,17 +420,20 @@ describe('a page that is loaded again', () => {
 
 /** What `useChat` keeps, without React. */
 class Chat extends AbstractChat<UIMessage> {
-  constructor(transport: ReturnType<typeof createChatTransport>) {
+  constructor(
+    transport: ReturnType<typeof createChatTransport>,
+    { messages = [], ...given }: Pick<ChatInit<UIMessage>, 'messages' | 'onToolCall'> = {},
+  ) {
     const state: ChatState<UIMessage> = {
       status: 'ready',
       error: undefined,
-      messages: [],
+      messages,
       pushMessage: (message) => (state.messages = [...state.messages, message]),
       popMessage: () => (state.messages = state.messages.slice(0, -1)),
       replaceMessage: (index, message) => (state.messages = state.messages.with(index, message)),
       snapshot: (thing) => structuredClone(thing),
     };
-    super({ id: 'chat', transport, state });
+    super({ id: 'chat', transport, state, ...given });
   }
 
   /** What `useChat` does when its page is visible again. */
@@ -456,6 +466,61 @@ describe('a chat whose response could not be followed to its end', () => {
     await chat.becomeVisible();
     expect(chat.status).toBe('ready');
     expect(chat.lastMessage).toMatchObject({ id, parts: [{ type: 'step-start' }, { text: 'Hello' }] });
+  });
+
+  describe('behind a call of a tool', () => {
+    const failure = broken(new ConnectionError('It was asleep.'));
+
+    it('runs the tool once, and has the error of the client, which is resumed by nobody', async () => {
+      const call = { type: 'function_call', id: 'f', call_id: 'c', name: 'pay', arguments: '{}' };
+      const calling = [
+        events[0],
+        { type: 'response.output_item.added', output_index: 0, item: call },
+        { type: 'response.output_item.done', output_index: 0, item: { ...call, status: 'completed' } },
+      ].map((event, at) => ({ ...event, sequence_number: at }) as unknown as ResponseEvent); // as far as they are read here
+      const { client, asked } = fakeClient();
+      async function* beginning() {
+        yield* calling;
+        throw failure;
+      }
+      const ran: string[] = [];
+      const chat = new Chat(
+        createChatTransport({
+          client: { ...client, stream: () => beginning() },
+          request: { model: 'm' },
+          storage: memoryStorage(),
+        }),
+        { onToolCall: ({ toolCall }) => void ran.push(toolCall.toolCallId) },
+      );
+      await chat.sendMessage({ text: 'Hi' });
+      await chat.addToolOutput({ tool: 'pay', toolCallId: 'c', output: 'paid' });
+      expect(chat.error).toBe(failure);
+      await chat.becomeVisible();
+      expect(ran).toEqual(['c']);
+      expect(asked.followed).toEqual([]);
+      expect(chat.lastMessage?.parts).toContainEqual(expect.objectContaining({ output: 'paid' }));
+    });
+
+    it('has that error also where the call was made before the response', async () => {
+      const { client } = fakeClient();
+      async function* beginning() {
+        yield* events.slice(0, 2);
+        throw failure;
+      }
+      const transport = createChatTransport({
+        client: { ...client, stream: () => beginning() },
+        request: { model: 'm' },
+        storage: memoryStorage(),
+      });
+      const called: UIMessage = {
+        id: 'a',
+        role: 'assistant',
+        parts: [{ type: 'tool-pay', toolCallId: 'c', state: 'input-available', input: {} }],
+      };
+      await expect(
+        transport.sendMessages({ ...sending, messages: [question, called] }).then(read),
+      ).rejects.toBe(failure);
+    });
   });
 
   it('has the error of the client if the server refused', async () => {

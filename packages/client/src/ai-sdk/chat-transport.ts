@@ -1,10 +1,10 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 import type { Client } from '../client.ts';
-import { ApiError, ConnectionError, StreamError } from '../errors.ts';
 import { isLastEvent, type ResponseEvent } from '../events.ts';
 import type { CreateRequest, RequestSettings } from '../response.ts';
 import { type ChatStorage, pageStorage } from './chat-storage.ts';
 import { chunksOf, inputOf } from './input-of.ts';
+import { asDisconnect, isGone } from './reading-failures.ts';
 import { type Resumption, Resumptions } from './resumptions.ts';
 import { UiChunks } from './ui-chunks.ts';
 
@@ -67,7 +67,8 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
       await asFarAsPossible(() => storage.set(chatId, JSON.stringify(pending)));
       // The chat has the parts of the message: they are repeated only to a page that is loaded again.
       const shown = { client, storage, chatId, since: resumptions.begun };
-      return show(shown, { ...pending, before: [] }, events, { first, reading });
+      const hasCalled = pending.before?.some(isCall);
+      return show(shown, { ...pending, before: [] }, events, { first, reading, hasCalled });
     },
     async reconnectToStream({ chatId, abortSignal }) {
       const resumption = resumptions.begin(chatId);
@@ -183,12 +184,21 @@ function forget({ storage, chatId }: ShownChat, responseId: string): Promise<voi
   });
 }
 
-/** Reads a response as chunks, from its first event on. A chat that is stopped cancels it. */
+/** Whether a chat runs a tool for a chunk. A replay would have it run again, and would take back what it has returned. */
+function isCall({ type }: UIMessageChunk): boolean {
+  return type === 'tool-input-available';
+}
+
+/** Reads a response as chunks, from its first event on. A chat that is stopped cancels it. `hasCalled`: the chat runs a tool of the message already. */
 function show(
   shown: ShownChat,
   { responseId, messageId, before }: Pending,
   events: AsyncGenerator<ResponseEvent, void, undefined>,
-  { first, reading }: { first: ResponseEvent; reading: Reading },
+  {
+    first,
+    reading,
+    hasCalled = false,
+  }: { first: ResponseEvent; reading: Reading; hasCalled?: boolean | undefined },
 ): ReadableStream<UIMessageChunk> {
   const { stopped: signal } = reading;
   const chunks = new UiChunks({ messageId, before });
@@ -201,6 +211,7 @@ function show(
     endResumption(shown);
   };
   let event: ResponseEvent | undefined = first;
+  let mayReplay = !hasCalled;
   return new ReadableStream<UIMessageChunk>({
     async pull(controller) {
       try {
@@ -211,6 +222,7 @@ function show(
           const isLast = isLastEvent(event);
           event = undefined;
           for (const chunk of made) controller.enqueue(chunk);
+          mayReplay &&= !made.some(isCall);
           sent = made.length;
           if (isLast) break;
           if (sent > 0) return;
@@ -220,7 +232,7 @@ function show(
         controller.close();
       } catch (error) {
         leave();
-        controller.error(asDisconnect(error));
+        controller.error(mayReplay ? asDisconnect(error) : error);
       }
     },
     async cancel() {
@@ -279,18 +291,4 @@ function pendingIn(kept: string | undefined): Pending | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Whether there is nothing to read any more: the response was deleted, or its events have expired. */
-function isGone(error: unknown): boolean {
-  return error instanceof ApiError && (error.status === 404 || error.code === 'stream_expired');
-}
-
-/**
- * The AI SDK resumes a chat by itself when its page is visible again, if the chat was ended by an error that it takes for one of the
- * network: a `TypeError` of `fetch`, told by its message.
- */
-function asDisconnect(error: unknown): unknown {
-  if (!(error instanceof StreamError && error.cause instanceof ConnectionError)) return error;
-  return new TypeError('The network failed before the response was read to its end.', { cause: error });
 }

@@ -9,6 +9,10 @@ const assistant: UIMessage = {
     { type: 'step-start' },
     { type: 'reasoning', text: 'Hm', state: 'done' },
     { type: 'text', text: 'Let me see.', state: 'done' },
+    { type: 'source-url', sourceId: 's1', url: 'https://example.com/oslo', title: 'Oslo' },
+    { type: 'source-document', sourceId: 's2', mediaType: 'application/pdf', title: 'Norway' },
+    { type: 'file', mediaType: 'image/png', url: 'https://example.com/map.png' },
+    { type: 'data-progress', id: 'p', data: { done: 1 } },
     {
       type: 'tool-weather',
       toolCallId: 'c1',

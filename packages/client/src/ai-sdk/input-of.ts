@@ -63,6 +63,7 @@ export function chunksOf({ parts }: UIMessage): UIMessageChunk[] {
         { type: `${type}-end`, id },
       ];
     }
+    if (isOneChunk(part)) return [part];
     const tool = toolIn(part);
     if (!tool || tool.state === 'input-streaming') return [];
     const { toolCallId, toolName, state, input, output, errorText } = tool;
@@ -79,6 +80,20 @@ export function chunksOf({ parts }: UIMessage): UIMessageChunk[] {
     return [{ type: 'tool-input-available', toolCallId, toolName, input, ...dynamic }];
   });
 }
+
+/** Whether a part is a chunk as well, and comes whole: a citation, a file, or data of the application. */
+function isOneChunk(part: Part): part is Extract<Part, UIMessageChunk> {
+  const { type } = part;
+  return wholeParts.has(type) || type.startsWith('data-');
+}
+
+const wholeParts: ReadonlySet<string> = new Set([
+  'source-url',
+  'source-document',
+  'file',
+  'reasoning-file',
+  'custom',
+]);
 
 function toolIn(part: Part): ToolPart | undefined {
   if (!('toolCallId' in part)) return undefined;
