@@ -1,4 +1,4 @@
-import type { Told } from './followed-response.ts';
+import { outOfPatience, type Told } from './followed-response.ts';
 
 /** A kill and what it takes to have another process in the place, by the clock of this process. */
 export interface Kill {
@@ -22,6 +22,6 @@ export function endOf(told: Told): string {
 
 /** Whether a request may have ended as it did: completed, left by its caller, or hit by a kill. None may wait until its caller gives up. */
 export function isExplained({ sentAt, told, at, isLeaving }: SoakRequest, kills: readonly Kill[]): boolean {
-  if (told.kind === 'broken' && (isLeaving || told.reason === 'out of patience')) return isLeaving;
+  if (told.kind === 'broken' && (isLeaving || told.reason === outOfPatience)) return isLeaving;
   return endOf(told) === 'completed' || kills.some(({ from, to }) => from < at && to > sentAt);
 }

@@ -38,6 +38,9 @@ const slots = 32;
  */
 export const heapBounds = { api: 128 + 256, worker: 350 + 175 + 44 + slots * 0.5 };
 
+/** A request of the quiet tenant that has no answer by then is a violation, in milliseconds. */
+const answeredWithinMs = 30_000;
+
 const quietKey = 'sk-quiet-0123456789abcdef';
 
 /** Those of the tenants who send a load. */
@@ -209,7 +212,9 @@ async function probe(
   const times: number[] = [];
   for (const until = performance.now() + forMs; performance.now() < until; ) {
     const sentAt = performance.now();
-    const came = await create({ model: 'fast', input: 'Hi' }).then(({ body }) => body.status, String);
+    const signal = AbortSignal.timeout(answeredWithinMs);
+    const answered = create({ model: 'fast', input: 'Hi' }, { signal });
+    const came = await answered.then(({ body }) => body.status, String);
     times.push(performance.now() - sentAt);
     if (came !== 'completed') violations.push(`beside ${beside} the quiet tenant got ${came}`);
     await pause(5); // the pace of the quiet tenant
