@@ -86,12 +86,18 @@ export async function runRound(site: FaultSite, options: RoundOptions): Promise<
   tries.push(...(await judgeArrivals(site, options, await arriving)));
   tries.push(...(await beside));
   await holder.told;
-  tries.push({
-    name: `${fault} / afterwards`,
-    tookMs: performance.now() - overAt,
-    problems: await leftovers(site),
-  });
+  tries.push(await lookAfterwards(fault, overAt, () => leftovers(site)));
   return tries;
+}
+
+/** The look at what a round leaves, which waits until there is nothing. Its time is until then. */
+export async function lookAfterwards(
+  fault: Fault,
+  overAt: number,
+  look: () => Promise<string[]>,
+): Promise<Try> {
+  const problems = await look();
+  return { name: `${fault} / afterwards`, tookMs: performance.now() - overAt, problems };
 }
 
 /** Some upstreams go on during an outage, others behind it: up to this share of its length. */
