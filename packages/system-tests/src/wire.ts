@@ -1,4 +1,9 @@
-import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
+import {
+  type Agent,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as httpRequest,
+} from 'node:http';
 import { type SseFrame, sseFrames } from '@sluice/testing';
 
 /** One request as it is sent. The path is sent unchanged, where `fetch` would normalise it. */
@@ -9,6 +14,10 @@ export interface WireRequest {
   key: string;
   body?: unknown;
   headers?: Record<string, string>;
+  /** Connections to be used again. Default: a new one. */
+  agent?: Agent;
+  /** The connection is cut if the answer is not whole by then, in milliseconds. Default: never. */
+  withinMs?: number;
 }
 
 export interface WireAnswer {
@@ -34,9 +43,9 @@ export interface ReadPart {
   isWhole: boolean;
 }
 
-/** Sends one request on a new connection. Resolves when the headers of the answer arrive. */
+/** Sends one request. Resolves when the headers of the answer arrive, and rejects if there is none in time. */
 export function open(baseUrl: string, wanted: WireRequest): Promise<OpenAnswer> {
-  const { method = 'GET', path, key, body, headers = {} } = wanted;
+  const { method = 'GET', path, key, body, headers = {}, agent = false, withinMs } = wanted;
   const { hostname, port } = new URL(baseUrl);
   const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
   const { promise, resolve, reject } = Promise.withResolvers<OpenAnswer>();
@@ -45,7 +54,7 @@ export function open(baseUrl: string, wanted: WireRequest): Promise<OpenAnswer> 
     port,
     method,
     path,
-    agent: false,
+    agent,
     headers: {
       authorization: `Bearer ${key}`,
       ...(text !== undefined && { 'content-type': 'application/json' }),
@@ -53,6 +62,11 @@ export function open(baseUrl: string, wanted: WireRequest): Promise<OpenAnswer> 
     },
   });
   outgoing.on('error', reject);
+  if (withinMs !== undefined) {
+    const late = () => outgoing.destroy(new Error(`no whole answer within ${Math.round(withinMs)} ms`));
+    const lapse = setTimeout(late, withinMs);
+    outgoing.once('close', () => clearTimeout(lapse));
+  }
   outgoing.on('response', (incoming) => {
     // This side cut the connection. A reader sees the body break off.
     incoming.on('error', () => undefined);
@@ -67,7 +81,7 @@ export function open(baseUrl: string, wanted: WireRequest): Promise<OpenAnswer> 
   return promise;
 }
 
-/** Sends one request and reads the whole answer. */
+/** Sends one request and reads the whole answer. Rejects if it breaks off, or is not there in time. */
 export async function send(baseUrl: string, wanted: WireRequest): Promise<WireAnswer> {
   const { status, headers, incoming } = await open(baseUrl, wanted);
   let text = '';

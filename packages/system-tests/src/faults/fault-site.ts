@@ -31,6 +31,9 @@ export const neighbourKey = 'sk-neighbour-0123456789ab';
 /** How many apis and workers a site has between faults. */
 const crew = 2;
 
+/** A question of the checks that has no answer by then has failed, in milliseconds. */
+const answeredWithinMs = 30_000;
+
 /**
  * The service as it is deployed: two apis and two workers as built, a Redis with its log on disk, a proxy in the path to
  * it, and an upstream whose tokens name their call. Everything in it can be killed.
@@ -152,7 +155,7 @@ export async function startFaultSite(options: FaultSiteOptions = {}): Promise<Fa
     ask(at, wanted) {
       const url = service.apiUrls[at % service.apiUrls.length];
       if (url === undefined) throw new Error('no api takes requests');
-      return send(url, { ...wanted, key: testerKey });
+      return send(url, { withinMs: answeredWithinMs, ...wanted, key: testerKey });
     },
     async [Symbol.asyncDispose]() {
       try {

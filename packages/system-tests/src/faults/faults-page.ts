@@ -157,14 +157,14 @@ export function corpusSection({ sent, statuses, problems, times, alonePercentile
 }
 
 /** What a quiet tenant feels of a hostile one, and what processes hold meanwhile. */
-export function hostileSections({ cells, heaps, atRest, violations }: HostileResult): Table[] {
+export function hostileSections({ cells, heaps, outcomes, atRest, violations }: HostileResult): Table[] {
   const p99 = (times: readonly number[]) => percentile(times, 0.99);
   const each = (inRounds: readonly (readonly number[])[]) =>
     inRounds.map((times) => figure(p99(times))).join(', ');
   return [
     {
       title: 'A hostile tenant beside a quiet one',
-      text: `Measured on ${new Date().toISOString().slice(0, 10)}, at the heaps and limits of the compose file. One tenant sends valid requests that press on a mechanism which all share; in turn with it, another one sends the same load without that. A quiet tenant sends one short request after the other. Times are its 99th percentiles in milliseconds, one for each of ${rounds} rounds, and the ratio is that of all rounds together. The goal is at most 1.2, as far as the machine can tell: the last column compares the control with itself, the larger of its odd and even rounds with the smaller. Violations, which are requests of the quiet tenant that were not answered, processes that ended, and heaps beyond their budgets: ${violations.length}.`,
+      text: `Measured on ${new Date().toISOString().slice(0, 10)}, at the heaps and limits of the compose file. One tenant sends valid requests that press on a mechanism which all share; in turn with it, another one sends the same load without that. A quiet tenant sends one short request after the other. Times are its 99th percentiles in milliseconds, one for each of ${rounds} rounds, and the ratio is that of all rounds together. The goal is at most 1.2, as far as the machine can tell: the last column compares the control with itself, the larger of its odd and even rounds with the smaller. Violations, which are requests of the quiet tenant that were not answered, steps of a load that came to something else than is meant, processes that ended, and heaps beyond their budgets: ${violations.length}.`,
       columns: [
         'mechanism',
         'hostile',
@@ -200,7 +200,19 @@ export function hostileSections({ cells, heaps, atRest, violations }: HostileRes
         figure(rss.worker),
       ]),
     },
+    {
+      title: 'What the loads of the hostile tenant came to',
+      text: 'The steps of each load that were done in all rounds, by what each came to: the status of its answer, or what else is meant. Anything that the load does not expect is a violation.',
+      columns: ['mechanism', 'hostile', 'control'],
+      rows: outcomes.map(({ mechanism, came }) => [mechanism, wordsOf(came.hostile), wordsOf(came.good)]),
+    },
   ];
+}
+
+function wordsOf(came: ReadonlyMap<string, number>): string {
+  return byName(came)
+    .map(([what, times]) => `${what}: ${figure(times)}`)
+    .join(', ');
 }
 
 /** How much the odd rounds of one load differ from the even ones, by nothing but chance. */
@@ -303,7 +315,7 @@ export function batchSection({ lines, minutes, kills, tokens, used, violations }
 
 /** What the processes took over a long time. */
 export function soakSection(result: SoakResult): Table {
-  const { minutes, responses, left, kills, rows, violations } = result;
+  const { minutes, responses, ends, left, kills, rows, violations } = result;
   const units = {
     heapMiB: 'alive after a full collection, MiB',
     rssMiB: 'memory (RSS), MiB',
@@ -313,7 +325,7 @@ export function soakSection(result: SoakResult): Table {
   };
   return {
     title: 'Soak',
-    text: `${minutes} min with ${figure(responses)} responses, of which ${figure(left)} callers left before the end, and ${kills} kills of other processes. The first quarter is warm-up and not counted. Memory (RSS) grows for a while whatever a process holds; what is alive in it says whether it leaks. A slope says little in less than an hour, in which the goal for memory is less than 5 %. Files, sockets and connections must be back behind the load, and so must counters and keys: ${violations.length} violations.`,
+    text: `${minutes} min with ${figure(responses)} responses, of which ${figure(left)} callers left before the end, and ${kills.length} kills of other processes. They ended: ${wordsOf(ends)}. What neither its caller nor a kill explains is a violation. The first quarter is warm-up and not counted. Memory (RSS) grows for a while whatever a process holds; what is alive in it says whether it leaks. A slope says little in less than an hour, in which the goal for memory is less than 5 %. Files, sockets and connections must be back behind the load, and so must counters and keys: ${violations.length} violations.`,
     columns: ['process', 'what', 'first', 'last', 'slope per hour', 'of the mean'],
     rows: rows.map(({ process, what, first, last, slope, share }) => [
       process,

@@ -74,13 +74,12 @@ export function follow(site: FaultSite, prompt: StampedPrompt, options: FollowOp
     hasLeft: false,
     connection: undefined,
   };
-  // A stream that says nothing has no end that a look at the clock could come behind.
-  const outOfPatience = setTimeout(() => caller.connection?.cut(), patienceMs);
   const asked = mode === 'synchronous' ? askWhole(caller, url) : askAndFollow(caller, url);
   caller.response.told = asked
-    .catch((error: unknown): Told => ({ kind: 'broken', reason: String(error) }))
+    .catch(
+      (error: unknown): Told => ({ kind: 'broken', reason: isLate(caller) ? outOfPatience : String(error) }),
+    )
     .then((told) => {
-      clearTimeout(outOfPatience);
       say(caller, `told: ${told.kind}`);
       return { told, at: performance.now() };
     });
@@ -99,6 +98,18 @@ function say({ response }: Caller, what: string): void {
   response.steps.push(`${(performance.now() - response.sentAt).toFixed(0)} ms ${what}`);
 }
 
+/** How a caller is left that gives up. */
+export const outOfPatience = 'out of patience';
+
+function isLate({ deadline }: Caller): boolean {
+  return performance.now() >= deadline;
+}
+
+/** What is said no more, or never, is cut when the caller gives up. A timer may be a millisecond early. */
+function patienceOf({ deadline }: Caller): { withinMs: number } {
+  return { withinMs: Math.max(0, deadline - performance.now()) + 1 };
+}
+
 function bodyOf({ response: { prompt, mode, model } }: Caller): object {
   return {
     model,
@@ -111,7 +122,7 @@ function bodyOf({ response: { prompt, mode, model } }: Caller): object {
 
 function create(caller: Caller, url: string): Promise<OpenAnswer> {
   const body = bodyOf(caller);
-  return open(url, { method: 'POST', path: '/v1/responses', key: testerKey, body });
+  return open(url, { method: 'POST', path: '/v1/responses', key: testerKey, body, ...patienceOf(caller) });
 }
 
 async function textOf({ incoming }: OpenAnswer): Promise<string> {
@@ -155,7 +166,7 @@ async function readToTheEnd(caller: Caller): Promise<Told> {
     }
     if (caller.hasLeft) return { kind: 'broken', reason: 'the caller left' };
     if (response.id === undefined) return { kind: 'broken', reason: 'before the first event' };
-    if (performance.now() >= caller.deadline) return { kind: 'broken', reason: 'out of patience' };
+    if (isLate(caller)) return { kind: 'broken', reason: outOfPatience };
     caller.connection = await resume(caller, at);
     if (!caller.connection) await pause(retryMs); // the pace of a client that tries again
   }
@@ -185,7 +196,7 @@ async function resume(caller: Caller, at: number): Promise<OpenAnswer | undefine
   if (url === undefined) return undefined;
   const path = `/v1/responses/${response.id}?stream=true&starting_after=${lastNumber(response)}`;
   try {
-    const answer = await open(url, { path, key: testerKey });
+    const answer = await open(url, { path, key: testerKey, ...patienceOf(caller) });
     say(caller, `resumed behind event ${lastNumber(response)}: ${answer.status}`);
     if (answer.status === 200) return answer;
     answer.cut();
@@ -198,13 +209,13 @@ async function resume(caller: Caller, at: number): Promise<OpenAnswer | undefine
 /** Polls at one api after the other until the response has ended. */
 async function poll(caller: Caller): Promise<Told> {
   const { site, response } = caller;
-  for (let at = 0; performance.now() < caller.deadline; at += 1) {
+  for (let at = 0; !isLate(caller); at += 1) {
     if (caller.hasLeft) return { kind: 'broken', reason: 'the caller left' };
     const answer = await read(site, at, response.id ?? '').catch(() => undefined);
     if (answer?.status === 200 && isEnded(answer.text)) return { kind: 'end', json: answer.text };
     await pause(retryMs / 2); // the pace of a client that polls
   }
-  return { kind: 'broken', reason: 'out of patience' };
+  return { kind: 'broken', reason: outOfPatience };
 }
 
 export function read(site: FaultSite, at: number, id: string): Promise<WireAnswer> {
@@ -230,20 +241,16 @@ const replayedWithinMs = 20_000;
 /** The whole stream of a response that has ended, from its first event. */
 export async function replay(site: FaultSite, at: number, id: string): Promise<SseFrame[]> {
   const url = site.service.apiUrls[at % site.service.apiUrls.length] ?? '';
+  const path = `/v1/responses/${id}?stream=true`;
   const answer = await served(site, async () => {
-    const opened = await open(url, { path: `/v1/responses/${id}?stream=true`, key: testerKey });
+    const opened = await open(url, { path, key: testerKey, withinMs: replayedWithinMs });
     if (opened.status !== 200) opened.cut();
     return opened;
   });
   if (answer.status !== 200) throw new Error(`the replay is answered with ${answer.status}`);
-  const outOfPatience = setTimeout(() => answer.cut(), replayedWithinMs);
-  try {
-    const { frames, isWhole } = await readFrames(answer);
-    if (!isWhole) throw new Error('the replay breaks off');
-    return frames;
-  } finally {
-    clearTimeout(outOfPatience);
-  }
+  const { frames, isWhole } = await readFrames(answer);
+  if (!isWhole) throw new Error('the replay breaks off');
+  return frames;
 }
 
 /** The members of a response that the checks read. */

@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -7,6 +7,7 @@ import { cpuTimeMs, eventually, startLocalRedis } from '@sluice/testing';
 import { callerOf } from '../caller.ts';
 import { type RunningApi, startService } from '../service.ts';
 import { percentile } from '../statistics.ts';
+import { send } from '../wire.ts';
 import { resourcesOf } from './resources.ts';
 
 export interface OutageOptions {
@@ -46,6 +47,9 @@ const parts = 5;
 /** The first requests find out that Redis is away, which takes them as long as an api waits for it, in milliseconds. */
 const noticedMs = 2_000;
 
+/** A request that has no answer by then is a violation, in milliseconds. */
+const answeredWithinMs = 10_000;
+
 /** What is promised, in milliseconds. */
 const promised = { refusalMs: 100, recoveryMs: 3_000 };
 
@@ -77,7 +81,10 @@ export async function runLongOutage({ minutes, onProgress }: OutageOptions): Pro
     }
     redis = await startLocalRedis({ directory, port: redis.port, kind: 'server' });
     const backAt = performance.now();
-    const isBack = async () => (await caller.create({ input: 'Hi' })).status === 200;
+    const isBack = async () => {
+      const signal = AbortSignal.timeout(answeredWithinMs);
+      return (await caller.create({ input: 'Hi' }, { signal })).status === 200;
+    };
     await eventually(isBack, { timeoutMs: 30_000 });
     result.recoveredMs = performance.now() - backAt;
     result.violations.push(...broken(result));
@@ -103,7 +110,8 @@ async function refuse(
   const before = await look(api);
   const one = async () => {
     const sentAt = performance.now();
-    const status = await statusOf(api, { key, agent }).catch(String);
+    const answered = send(api.url, { ...shortRequest, key, agent, withinMs: answeredWithinMs });
+    const status = await answered.then((answer) => answer.status, String);
     result.requests += 1;
     if (status !== 503) result.violations.push(`a request was answered with ${status}`);
     if (!isFirst || sentAt - fromAt > noticedMs) times.push(performance.now() - sentAt);
@@ -129,16 +137,11 @@ async function refuse(
   };
 }
 
-function statusOf({ url }: RunningApi, { key, agent }: { key: string; agent: Agent }): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-    const sent = request(`${url}/v1/responses`, { method: 'POST', agent, headers }, (response) => {
-      response.resume().once('end', () => resolve(response.statusCode ?? 0));
-    });
-    sent.once('error', reject);
-    sent.end('{"model":"simulator","input":"Hi"}');
-  });
-}
+const shortRequest = {
+  method: 'POST',
+  path: '/v1/responses',
+  body: '{"model":"simulator","input":"Hi"}',
+} as const;
 
 async function look({ pid, output }: RunningApi): Promise<{ cpuMs: number; rssMiB: number; lines: number }> {
   const { rssMiB } = await resourcesOf(pid);

@@ -86,12 +86,18 @@ export async function runRound(site: FaultSite, options: RoundOptions): Promise<
   tries.push(...(await judgeArrivals(site, options, await arriving)));
   tries.push(...(await beside));
   await holder.told;
-  tries.push({
-    name: `${fault} / afterwards`,
-    tookMs: performance.now() - overAt,
-    problems: await leftovers(site),
-  });
+  tries.push(await lookAfterwards(fault, overAt, () => leftovers(site)));
   return tries;
+}
+
+/** The look at what a round leaves, which waits until there is nothing. Its time is until then. */
+export async function lookAfterwards(
+  fault: Fault,
+  overAt: number,
+  look: () => Promise<string[]>,
+): Promise<Try> {
+  const problems = await look();
+  return { name: `${fault} / afterwards`, tookMs: performance.now() - overAt, problems };
 }
 
 /** Some upstreams go on during an outage, others behind it: up to this share of its length. */
@@ -246,14 +252,12 @@ async function askBeside(site: FaultSite, { fault }: RoundOptions, over: Promise
     const url = site.service.apiUrls[at % site.service.apiUrls.length] ?? '';
     const sentAt = performance.now();
     const body = { model: 'stamped', input: prompt.id };
-    const { status, text } = await send(url, {
-      method: 'POST',
-      path: '/v1/responses',
-      key: neighbourKey,
-      body,
-    });
+    const request = { method: 'POST', path: '/v1/responses', key: neighbourKey, body } as const;
+    const problems = await send(url, { ...request, withinMs: answeredWithinMs }).then(
+      ({ status, text }) => (status === 200 ? [] : [`it was answered with ${status}: ${text}`]),
+      (error: unknown) => [`it got no answer: ${String(error)}`],
+    );
     const tookMs = performance.now() - sentAt;
-    const problems = status === 200 ? [] : [`it was answered with ${status}: ${text}`];
     if (tookMs > servedWithinMs + site.machineMs) problems.push(`it took ${Math.round(tookMs)} ms`);
     tries.push({ name: `${fault} / beside`, tookMs, problems });
   }
@@ -262,6 +266,8 @@ async function askBeside(site: FaultSite, { fault }: RoundOptions, over: Promise
 
 /** How long a response of another cell takes at most, in milliseconds. */
 const servedWithinMs = 1_500;
+/** One that has no answer by then is given up, in milliseconds. */
+const answeredWithinMs = 10_000;
 
 async function judgeArrivals(
   site: FaultSite,

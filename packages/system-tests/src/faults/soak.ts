@@ -7,6 +7,7 @@ import { follow } from './followed-response.ts';
 import { endAndReplace } from './inject.ts';
 import { modes } from './matrix.ts';
 import { leftovers } from './checks.ts';
+import { endOf, isExplained, type Kill } from './soak-ends.ts';
 import { type Resources, resourcesOf, slopePerHour, type Sample } from './resources.ts';
 
 export interface SoakOptions {
@@ -33,8 +34,10 @@ export interface SoakResult {
   minutes: number;
   responses: number;
   ends: Map<string, number>;
+  /** Ends that neither a kill nor the caller explains. Each is a violation. */
+  unexplained: Map<string, number>;
   left: number;
-  kills: number;
+  kills: Kill[];
   rows: SoakRow[];
   violations: string[];
 }
@@ -67,8 +70,9 @@ export async function runSoak({ minutes, seed, onProgress }: SoakOptions): Promi
     minutes,
     responses: 0,
     ends: new Map(),
+    unexplained: new Map(),
     left: 0,
-    kills: 0,
+    kills: [],
     rows: [],
     violations: [],
   };
@@ -94,11 +98,13 @@ export async function runSoak({ minutes, seed, onProgress }: SoakOptions): Promi
         at: performance.now() - begun,
       })),
     );
-    onProgress?.(`soak: ${result.responses} responses, ${result.kills} kills`);
+    onProgress?.(`soak: ${result.responses} responses, ${result.kills.length} kills`);
     await pause(Math.min(sampleEveryMs * (0.9 + random() * 0.2), endsAt - performance.now() + 1)); // the rhythm of the samples
   }
   await Promise.all(work);
   result.rows = rowsOf(samples.filter(({ at }) => at > minutes * 60_000 * warmUp));
+  for (const [end, times] of result.unexplained)
+    result.violations.push(`${times} responses ended with ${end} while nothing was killed`);
   result.violations.push(...(await leftovers(site)), ...(await notBack(site, kept, idle)));
   return result;
 }
@@ -152,16 +158,21 @@ async function callAgain(
     const response = follow(site, prompt, { mode, url, patienceMs: 60_000 });
     const isLeaving = random() < leaving;
     const leave = isLeaving ? setTimeout(response.leave, random() * load.silenceMs) : undefined;
-    const { told } = await response.told;
+    const { told, at } = await response.told;
     clearTimeout(leave);
     clearTimeout(release);
     prompt.release();
     result.responses += 1;
     if (isLeaving) result.left += 1;
-    const end = told.kind === 'end' ? (JSON.parse(told.json) as { status: string }).status : told.kind;
-    result.ends.set(end, (result.ends.get(end) ?? 0) + 1);
+    count(result.ends, endOf(told));
+    const request = { sentAt: response.sentAt, told, at, isLeaving };
+    if (!isExplained(request, result.kills)) count(result.unexplained, endOf(told));
     await pause(random() * load.idleMs); // the pace of a caller
   }
+}
+
+function count(ends: Map<string, number>, end: string): void {
+  ends.set(end, (ends.get(end) ?? 0) + 1);
 }
 
 /** Kills an api and a worker in turn, never those that are measured. */
@@ -174,10 +185,12 @@ async function killAgain(
   for (let next = performance.now() + killEveryMs / 2; !isOver(); next += killEveryMs) {
     while (performance.now() < next && !isOver()) await pause(200); // until it is time, or over
     if (isOver()) return;
-    const all = result.kills % 2 === 0 ? site.workers() : site.apis();
+    const all = result.kills.length % 2 === 0 ? site.workers() : site.apis();
     const victims = all.filter(({ pid }) => pid !== kept.api.pid && pid !== kept.worker.pid).slice(0, 1);
+    const kill = { from: performance.now(), to: Number.POSITIVE_INFINITY };
+    result.kills.push(kill);
     await endAndReplace(site, victims, 'SIGKILL');
-    result.kills += 1;
+    kill.to = performance.now();
   }
 }
 

@@ -85,11 +85,8 @@ const pollShare = 0.1;
 /** Longer than any request may take. A timer of more than 24 days would fire at once. */
 const longestWaitMs = 3_600_000;
 
-/** A poll that is refused with one of these is repeated, because it asks for no work. */
-const passingStatuses = [429, 503];
-
 async function sendBackground(order: Order, options: SendOptions): Promise<Outcome> {
-  const { endpoint, witness, signal, pollIntervalMs } = options;
+  const { endpoint, signal, pollIntervalMs } = options;
   const sentAt = performance.now();
   const acceptance = await endpoint.send(post(order, options));
   const acceptedAt = performance.now();
@@ -102,28 +99,49 @@ async function sendBackground(order: Order, options: SendOptions): Promise<Outco
     for (;;) {
       await pause(waitMs, signal);
       signal.throwIfAborted();
-      witness.polled();
-      const path = `/responses/${encodeURIComponent(end.id)}`;
-      const poll = await endpoint.send({ path, method: 'GET', tenant: order.tenant, signal });
+      const poll = await look(end.id, order, options);
       endedAt = performance.now();
-      if (isGood(poll)) {
+      if (poll.kind === 'read') {
         end = readEnd(poll.text);
         break;
       }
-      const failed = refused(poll, options);
-      if (!passingStatuses.includes(poll.status)) return failed;
-      waitMs = Math.min(longestWaitMs, Math.max(pollIntervalMs, failed.failure.retryAfterMs ?? 0));
+      const { failure } = poll;
+      if (!failure.isRetryable) return poll;
+      waitMs = Math.min(longestWaitMs, Math.max(pollIntervalMs, failure.retryAfterMs ?? 0));
     }
   }
   if (end.kind === 'failed') return end;
   return { kind: 'answered', endedAt, acceptedAt, tokens: end.tokens, deltas: 0 };
 }
 
+/**
+ * Polls a response once. A poll that failed and may be repeated is repeated whatever `--retry` says, because it asks for
+ * no work. The request is not: the endpoint has accepted it, and would do its work twice.
+ */
+async function look(
+  id: string,
+  order: Order,
+  options: SendOptions,
+): Promise<Failed | { kind: 'read'; text: string }> {
+  const { endpoint, witness, signal } = options;
+  witness.polled();
+  const path = `/responses/${encodeURIComponent(id)}`;
+  try {
+    const answer = await endpoint.send({ path, method: 'GET', tenant: order.tenant, signal });
+    return isGood(answer) ? { kind: 'read', text: answer.text } : refused(answer, options);
+  } catch (error) {
+    if (!(error instanceof TransportError)) throw error;
+    return { kind: 'failed', failure: lostConnection(error.cause) };
+  }
+}
+
+type Failed = Extract<Outcome, { kind: 'failed' }>;
+
 function isGood({ status }: Answer): boolean {
   return status >= 200 && status < 300;
 }
 
-function refused(answer: Answer, { witness }: SendOptions): Extract<Outcome, { kind: 'failed' }> {
+function refused(answer: Answer, { witness }: SendOptions): Failed {
   const failure = failedStatus(answer);
   if (answer.status === 429) witness.limited(failure.retryAfterMs);
   return { kind: 'failed', failure };

@@ -330,6 +330,37 @@ describe('a request in the background', () => {
     expect(tally.retryAfter.distribution()).toMatchObject({ max: 30 });
   });
 
+  it.each<[string, UpstreamHandler]>([
+    ...[408, 500, 502, 504].map((status): [string, UpstreamHandler] => [
+      `was answered with ${status}`,
+      ({ json }) => json(status, {}),
+    ]),
+    ['was cut off', ({ cut }) => cut()],
+  ])('goes on after a poll that %s, and is not sent again', async (_, lost) => {
+    upstream.onResponses(accepted);
+    for (const retries of [0, 3]) {
+      upstream.onOther(inTurn(lost, ({ json }) => json(200, completed)));
+      expect(await send('background', { retries })).toMatchObject({ kind: 'answered' });
+    }
+    expect(upstream.requests.map(({ method }) => method)).toEqual([
+      'POST',
+      'GET',
+      'GET',
+      'POST',
+      'GET',
+      'GET',
+    ]);
+    expect(tally.retries).toBe(0);
+  });
+
+  it('is not sent again when its polls fail until its time-out', async () => {
+    upstream.onResponses(accepted);
+    upstream.onOther(({ cut }) => cut());
+    const outcome = await send('background', { retries: 3, timeoutMs: 300 });
+    expect(outcome).toMatchObject({ failure: { kind: 'timeout' } });
+    expect(upstream.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+  });
+
   it('waits until its time-out when a poll is told to come back much later', async () => {
     upstream.onResponses(accepted);
     upstream.onOther(({ json }) => json(503, {}, { 'retry-after': '99999999' }));

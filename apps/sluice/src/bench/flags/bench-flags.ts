@@ -39,7 +39,8 @@ Each request:
   --json                  prints the report as one JSON document, without a key
 
 Latencies of the open loop begin when a request was due, not when it was sent, so an endpoint that stalls cannot hide the
-requests that waited (no coordinated omission). A background response is polled to its end, and its latency is until then.
+requests that waited (no coordinated omission). A background response is polled to its end, and its latency is until then. A poll that is lost is
+repeated, and its request is not sent again.
 
 Ctrl-C stops sending, waits for requests in flight, and reports; a second one does not wait.
 Ends with 0 when every request was answered, 1 when one was not, 2 for wrong flags, 130 after a second Ctrl-C.`;

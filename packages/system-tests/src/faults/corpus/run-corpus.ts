@@ -33,6 +33,9 @@ export interface CorpusResult {
 
 const keys = { sender: 'sk-sender-0123456789abcdef', neighbour: 'sk-neighbour-0123456789abcdef' };
 
+/** A request of the neighbour that has no answer by then is a problem, in milliseconds. */
+const answeredWithinMs = 30_000;
+
 /** Requests between two pauses, each of which takes as long. */
 const blockSize = 1_000;
 
@@ -117,7 +120,8 @@ async function probe({ apiUrls }: Service, { until, times, problems }: Probing):
   over.catch(() => undefined); // It is awaited below.
   while (!isOver) {
     const sentAt = performance.now();
-    const { status } = await create(shortRequest);
+    const answered = create(shortRequest, { signal: AbortSignal.timeout(answeredWithinMs) });
+    const status = await answered.then((answer) => answer.status, String);
     times.push(performance.now() - sentAt);
     if (status !== 200) problems.push(`the neighbour was answered with ${status}`);
     await pause(10); // the pace of the neighbour

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { LoadCaller } from './load-caller.ts';
+import { leftStep, type LoadCaller } from './load-caller.ts';
 
 /** `good`: the same load without what makes it hostile; what the quiet tenant feels of it is fair. */
 export type Kind = 'hostile' | 'good';
@@ -12,6 +12,8 @@ export interface LoadSteps {
   /** Tenants who send it in turn; one if not said. */
   tenants?: number;
   step: (caller: LoadCaller) => Promise<string>;
+  /** What a step may come to. Anything else says that the load was not the one that is meant. */
+  comesTo: readonly string[];
 }
 
 /** A way for one tenant to hurt another through a mechanism that all share, and its control. */
@@ -24,14 +26,21 @@ export interface HostileLoad {
 
 const megabyte = 1_000_000;
 
+const served = ['200'];
+
 /** Steps that ask for the response to a prompt; see `load-upstream.ts` for what a prompt does. */
-function create(perSecond: number, body: Record<string, unknown>): LoadSteps {
-  return { perSecond, atATime: 8, step: (caller) => caller.create({ model: 'fast', ...body }) };
+function create(perSecond: number, body: Record<string, unknown>, comesTo = served): LoadSteps {
+  return { perSecond, atATime: 8, step: (caller) => caller.create({ model: 'fast', ...body }), comesTo };
 }
 
 /** The same, and delete it: the log of a streamed answer has its text four times, which would fill the store. */
 function createAndDelete(perSecond: number, body: Record<string, unknown>): LoadSteps {
-  return { perSecond, atATime: 8, step: (caller) => caller.createAndDelete({ model: 'fast', ...body }) };
+  return {
+    perSecond,
+    atATime: 8,
+    step: (caller) => caller.createAndDelete({ model: 'fast', ...body }),
+    comesTo: served,
+  };
 }
 
 /** Steps that read one stored answer of so many bytes. */
@@ -40,19 +49,43 @@ function read(perSecond: number, bytes: number, query = ''): LoadSteps {
     perSecond,
     atATime: 8,
     step: async (caller) => caller.read(`${await caller.stored(`say ${bytes}`)}${query}`),
+    comesTo: served,
   };
 }
 
-/** Steps that continue from one response whose input has so many bytes. */
-function goOn(perSecond: number, bytes: number): LoadSteps {
+/** An input of so many megabytes. One text of it may have ten. */
+function inputOf(megabytes: number): unknown {
+  const part = { type: 'input_text', text: 'x'.repeat(megabyte) };
+  return [{ role: 'user', content: Array.from({ length: megabytes }, () => part) }];
+}
+
+/** Steps that continue from one response whose input has so many megabytes. */
+function goOn(perSecond: number, megabytes: number): LoadSteps {
+  const stored = inputOf(megabytes);
   return {
     perSecond,
     atATime: 16,
     step: async (caller) => {
-      const [, id = ''] = (await caller.stored('x'.repeat(bytes))).split('/');
+      const [, id = ''] = (await caller.stored(stored)).split('/');
       return caller.create({ model: 'fast', input: 'Go on', previous_response_id: id, background: true });
     },
+    comesTo: served,
   };
+}
+
+/** Steps that send a message of so many bytes in fragments. */
+function message(perSecond: number, bytes: number, ofFragment: number): LoadSteps {
+  return {
+    perSecond,
+    atATime: 8,
+    step: (caller) => caller.message(bytes, ofFragment),
+    comesTo: ['answered'],
+  };
+}
+
+/** Steps that read what is small, with another key if one is given. */
+function look(perSecond: number, atATime: number, key?: () => string, comesTo = served): LoadSteps {
+  return { perSecond, atATime, step: (caller) => caller.read('models', key?.()), comesTo };
 }
 
 const background = { background: true };
@@ -63,7 +96,8 @@ export const hostileLoads: readonly HostileLoad[] = [
     mechanism: 'breaker',
     words: { hostile: 'a model that always fails', good: 'one that answers' },
     loads: {
-      hostile: create(50, { model: 'broken', input: 'Hi' }),
+      // Behind an open breaker they wait for longer than their caller does.
+      hostile: create(50, { model: 'broken', input: 'Hi' }, ['502', '503', leftStep]),
       good: create(50, { input: 'Hi' }),
     },
   },
@@ -92,15 +126,16 @@ export const hostileLoads: readonly HostileLoad[] = [
     mechanism: 'frames of a WebSocket',
     words: { hostile: '20 kB in fragments of a byte', good: 'the same in whole messages' },
     loads: {
-      hostile: { perSecond: 2, atATime: 8, step: (caller) => caller.message(20_000, 1) },
-      good: { perSecond: 2, atATime: 8, step: (caller) => caller.message(20_000, 20_000) },
+      hostile: message(2, 20_000, 1),
+      good: message(2, 20_000, 20_000),
     },
   },
   {
     mechanism: 'share of the store',
     words: { hostile: 'inputs of 9 MB that stay', good: 'the same, deleted again' },
     loads: {
-      hostile: create(4, { input: 'x'.repeat(9 * megabyte) }),
+      // Once the tenant has its share of the store it is refused.
+      hostile: create(4, { input: 'x'.repeat(9 * megabyte) }, ['200', '429']),
       good: createAndDelete(4, { input: 'x'.repeat(9 * megabyte) }),
     },
   },
@@ -123,7 +158,7 @@ export const hostileLoads: readonly HostileLoad[] = [
   {
     mechanism: 'inputs that are read',
     words: { hostile: 'short requests behind 20 MB', good: 'the same bytes behind 1 MB' },
-    loads: { hostile: goOn(1, 20 * megabyte - 1), good: goOn(20, megabyte) },
+    loads: { hostile: goOn(1, 20), good: goOn(20, 1) },
   },
   {
     mechanism: 'places in the queue',
@@ -145,16 +180,22 @@ export const hostileLoads: readonly HostileLoad[] = [
     mechanism: 'turns of a connection',
     words: { hostile: '500 requests in one write', good: 'as many, one after the other' },
     loads: {
-      hostile: { perSecond: 2, atATime: 8, step: (caller) => caller.pipeline(500) },
-      good: { perSecond: 32, atATime: 8, step: (caller) => caller.read('models') },
+      // A connection has 16 requests at a time, and is closed behind them.
+      hostile: {
+        perSecond: 2,
+        atATime: 8,
+        step: (caller) => caller.pipeline(500),
+        comesTo: ['16 times 200'],
+      },
+      good: look(32, 8),
     },
   },
   {
     mechanism: 'throttle of an address',
     words: { hostile: 'wrong keys', good: 'right ones' },
     loads: {
-      hostile: { perSecond: 50, atATime: 50, step: (caller) => caller.read('models', `sk-${randomUUID()}`) },
-      good: { perSecond: 50, atATime: 50, step: (caller) => caller.read('models') },
+      hostile: look(50, 50, () => `sk-${randomUUID()}`, ['401']),
+      good: look(50, 50),
     },
   },
 ];

@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
 import { memoize } from '@sluice/runtime';
 import { hostileLoads, type Kind } from './hostile-loads.ts';
-import { loadCallerOf } from './load-caller.ts';
+import { leftStep, loadCallerOf } from './load-caller.ts';
+import type { LoadResult } from './load-outcomes.ts';
 
 /** Sends one load for some time, in the name of the tenants with these keys, who take turns. */
 export interface LoadOrder {
@@ -12,9 +13,6 @@ export interface LoadOrder {
   kind: Kind;
   forMs: number;
 }
-
-/** What steps came to, and how often. */
-export type LoadResult = Map<string, number>;
 
 // A thread of its own: sending takes time in which nobody could look at how long others wait.
 /** Each service has callers of its own, who know what they have stored there. */
@@ -35,7 +33,7 @@ async function send({ url, keys, mechanism, kind, forMs }: LoadOrder): Promise<L
     if (underWay.size >= load.atATime) await Promise.race(underWay);
     const step: Promise<void> = load
       .step(callerOf(url, keys[at % keys.length] ?? ''))
-      .catch((error: unknown) => (error instanceof Error ? error.name : 'failed'))
+      .catch((error: unknown) => (isLeft(error) ? leftStep : String(error)))
       .then((came) => {
         result.set(came, (result.get(came) ?? 0) + 1);
         underWay.delete(step);
@@ -44,4 +42,8 @@ async function send({ url, keys, mechanism, kind, forMs }: LoadOrder): Promise<L
   }
   await Promise.all(underWay);
   return result;
+}
+
+function isLeft(error: unknown): boolean {
+  return error instanceof Error && error.name === 'TimeoutError';
 }

@@ -10,7 +10,8 @@ import { runningAttempts } from '../../worker-metrics.ts';
 import { inspectable, liveHeapMiB } from '../live-heap.ts';
 import { resourcesOf } from '../resources.ts';
 import { type HostileLoad, hostileLoads, type Kind } from './hostile-loads.ts';
-import type { LoadOrder, LoadResult } from './load-thread.ts';
+import { type LoadOutcomes, type LoadResult, takeOutcomes } from './load-outcomes.ts';
+import type { LoadOrder } from './load-thread.ts';
 
 /** When the quiet tenant sends its requests: as the load begins, while it lasts, and once it is over. */
 export const moments = ['as it begins', 'while it lasts', 'afterwards'] as const;
@@ -36,6 +37,9 @@ const slots = 32;
  * api; answers, inputs, and what each slot has for itself in a worker. Callers, which have a budget too, are few here.
  */
 export const heapBounds = { api: 128 + 256, worker: 350 + 175 + 44 + slots * 0.5 };
+
+/** A request of the quiet tenant that has no answer by then is a violation, in milliseconds. */
+const answeredWithinMs = 30_000;
 
 const quietKey = 'sk-quiet-0123456789abcdef';
 
@@ -63,6 +67,7 @@ export interface HostileHeaps {
 export interface HostileResult {
   cells: HostileCell[];
   heaps: HostileHeaps[];
+  outcomes: LoadOutcomes[];
   atRest: { api: number; worker: number };
   violations: string[];
 }
@@ -84,12 +89,20 @@ export async function runHostile({ redisUrl, only, onProgress }: HostileOptions)
   const [baseUrl] = (await once(upstream, 'message')) as [string]; // all that it says
   const store = new Redis(redisUrl, { protocol: 2 });
   await store.config('SET', 'maxmemory', storeBytes, 'maxmemory-policy', 'noeviction', 'appendonly', 'yes');
-  const result: HostileResult = { cells: [], heaps: [], atRest: { api: 0, worker: 0 }, violations: [] };
+  const result: HostileResult = {
+    cells: [],
+    heaps: [],
+    outcomes: [],
+    atRest: { api: 0, worker: 0 },
+    violations: [],
+  };
   try {
     for (const load of hostileLoads.filter(({ mechanism }) => mechanism.includes(only))) {
       await store.flushall();
       await using service = await startSite(redisUrl, baseUrl);
-      const site = { thread, service, violations: result.violations };
+      const outcomes = { mechanism: load.mechanism, came: { hostile: new Map(), good: new Map() } };
+      result.outcomes.push(outcomes);
+      const site = { thread, service, outcomes, violations: result.violations };
       await probe(service, 2_000, result.violations);
       const atRest = await heapsOf(service);
       onProgress(`hostile: ${load.mechanism}, warming up`);
@@ -136,6 +149,8 @@ function startSite(redisUrl: string, baseUrl: string): Promise<Service> {
 interface HostileSite {
   thread: Worker;
   service: Service;
+  /** What all loads at this site have come to. */
+  outcomes: LoadOutcomes;
   violations: string[];
 }
 
@@ -171,17 +186,19 @@ async function untilIdle({ workers }: Service): Promise<void> {
   );
 }
 
+/** Sends a load for some time, and judges what its steps came to. */
 async function order(
-  { thread, service }: HostileSite,
-  { mechanism, loads }: HostileLoad,
+  { thread, service, outcomes, violations }: HostileSite,
+  load: HostileLoad,
   kind: Kind,
   forMs: number,
-): Promise<LoadResult> {
+): Promise<void> {
+  const { mechanism, loads } = load;
   const url = service.apiUrls[0] ?? '';
   const keys = loadKeys[kind].slice(0, loads[kind].tenants ?? 1);
   thread.postMessage({ url, keys, mechanism, kind, forMs } satisfies LoadOrder);
   const [result] = (await once(thread, 'message')) as [LoadResult]; // it answers each order once
-  return result;
+  violations.push(...takeOutcomes(outcomes, load, kind, result));
 }
 
 /** Sends one request after the other for the quiet tenant, for some time. Returns how long each took, in milliseconds. */
@@ -195,7 +212,9 @@ async function probe(
   const times: number[] = [];
   for (const until = performance.now() + forMs; performance.now() < until; ) {
     const sentAt = performance.now();
-    const came = await create({ model: 'fast', input: 'Hi' }).then(({ body }) => body.status, String);
+    const signal = AbortSignal.timeout(answeredWithinMs);
+    const answered = create({ model: 'fast', input: 'Hi' }, { signal });
+    const came = await answered.then(({ body }) => body.status, String);
     times.push(performance.now() - sentAt);
     if (came !== 'completed') violations.push(`beside ${beside} the quiet tenant got ${came}`);
     await pause(5); // the pace of the quiet tenant
