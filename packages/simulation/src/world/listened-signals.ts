@@ -10,8 +10,8 @@ export class ListenedSignals {
 
   /** Notes from now on who listens to a signal. */
   follow(signal: Listening): void {
-    const add = signal.addEventListener.bind(signal) as AbortSignal['addEventListener'];
-    const remove = signal.removeEventListener.bind(signal) as AbortSignal['removeEventListener'];
+    const add = signal.addEventListener.bind(signal);
+    const remove = signal.removeEventListener.bind(signal);
     signal.addEventListener = (
       type: string,
       listener: Listener,
@@ -35,7 +35,7 @@ export class ListenedSignals {
 
   /** Ends all listening. */
   forget(): void {
-    for (const [signal, listeners] of [...this.#listeners])
-      for (const listener of [...listeners]) signal.removeEventListener('abort', listener);
+    for (const [signal, listeners] of this.#listeners)
+      for (const listener of listeners) signal.removeEventListener('abort', listener);
   }
 }
