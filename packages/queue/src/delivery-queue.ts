@@ -49,10 +49,8 @@ const mostListed = 1_000;
  */
 export class DeliveryQueue<Data extends object> {
   readonly #queue: Queue;
-  readonly #connection: Redis;
 
   constructor({ connection, keyPrefix, name, onError }: DeliveryQueueOptions) {
-    this.#connection = connection;
     this.#queue = new LeanQueue(name, {
       connection,
       prefix: queuePrefix(keyPrefix),
@@ -67,9 +65,9 @@ export class DeliveryQueue<Data extends object> {
     await this.#queue.add('delivery', data, { jobId: id, ...(afterMs > 0 && { delay: afterMs }) });
   }
 
-  /** Whether a delivery is known: it waits, is tried, or has ended and stays for a while. */
-  async has(id: string): Promise<boolean> {
-    return (await this.#connection.exists(this.#queue.toKey(id))) === 1;
+  /** The key of a delivery. It is there while the delivery is known: it waits, is tried, or has ended and stays for a while. */
+  keyOf(id: string): string {
+    return this.#queue.toKey(id);
   }
 
   /** The newest deliveries, of these states, those that a test takes. Looks at the last thousand of each state. */

@@ -22,10 +22,16 @@ export class OpenDeliveries {
     this.#options = options;
   }
 
-  /** Returns false when the endpoint has `most` already. */
-  async enter(endpointId: string, deliveryId: string, most: number): Promise<boolean> {
+  /** `key`: that of the delivery in the queue. Returns `full` when the endpoint has `most` already, and `known` for one that is in the queue. */
+  async enter(
+    endpointId: string,
+    delivery: { id: string; key: string },
+    most: number,
+  ): Promise<'entered' | 'known' | 'full'> {
     const { connection, forMs } = this.#options;
-    return (await connection.eval(script, 1, this.#key(endpointId), deliveryId, most, forMs)) === 1;
+    const keys = [this.#key(endpointId), delivery.key];
+    const entered = await connection.eval(script, keys.length, ...keys, delivery.id, most, forMs);
+    return entered as 'entered' | 'known' | 'full'; // by the script
   }
 
   async leave(endpointId: string, deliveryId: string): Promise<void> {

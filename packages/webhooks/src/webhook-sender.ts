@@ -162,11 +162,11 @@ export class WebhookSender {
   async #add(delivery: Delivery): Promise<void> {
     const { endpointId, event } = delivery;
     const id = deliveryId(event, endpointId);
-    // Told again. One that has ended, or does at this moment, would enter and never leave.
-    if (await this.#queue.has(id)) return;
     const most = event.type.startsWith('response.') ? mostOpen.ofResponses : mostOpen.withRare;
-    if (await this.#open.enter(endpointId, id, most)) await this.#queue.add(id, delivery);
-    else this.#full(new Error(`Endpoint ${endpointId} has ${most} deliveries that have not ended`));
+    const entered = await this.#open.enter(endpointId, { id, key: this.#queue.keyOf(id) }, most);
+    if (entered === 'entered') await this.#queue.add(id, delivery);
+    if (entered === 'full')
+      this.#full(new Error(`Endpoint ${endpointId} has ${most} deliveries that have not ended`));
   }
 
   async #try(delivery: Delivery, id: string, failedTries: number): Promise<Verdict> {

@@ -114,6 +114,32 @@ describe('an event of an endpoint', () => {
     );
   });
 
+  it('leaves none open when it is planned twice at once, and has ended before the second time is over', async () => {
+    const receiver = await aReceiver();
+    const made = await endpoints().create(tenant, { name: '', url: receiver.url, event_types: eventTypes });
+    const goOn = latch();
+    const held = latch();
+    const slow = new Proxy(redis.client, {
+      get(client, name) {
+        const value: unknown = Reflect.get(client, name);
+        if (typeof value !== 'function') return value;
+        if (name !== 'eval') return value.bind(client) as unknown;
+        return async (...args: Parameters<typeof client.eval>) => {
+          held.open();
+          await goOn.wait();
+          return client.eval(...args);
+        };
+      },
+    });
+    const late = aSender({ connection: slow }).plan([end]);
+    await held.wait();
+    await aSender().plan([end]);
+    await eventually(async () => expect(await deliveries()).toMatchObject([{ state: 'delivered' }]));
+    goOn.open();
+    await late;
+    expect(await redis.client.smembers(`${redis.prefix}webhook-deliveries:${made.id}`)).toEqual([]);
+  });
+
   it('has room when it is of a batch, also behind as many ends of responses as there may be', async () => {
     const receiver = await aReceiver();
     const types = [...eventTypes, 'batch.completed' as const];
