@@ -2,6 +2,7 @@ import { startThread } from '@sluice/runtime';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
+import { atPace } from '../../at-pace.ts';
 import { callerOf } from '../../caller.ts';
 import { type Service, startService } from '../../service.ts';
 import { percentile } from '../../statistics.ts';
@@ -25,13 +26,16 @@ export interface CorpusResult {
   /** Requests by the status of their answer. */
   statuses: Map<number, number>;
   problems: string[];
-  /** Times of the neighbour's requests, in milliseconds. */
+  /** Times of the neighbour's requests from when they were due, in milliseconds. */
   times: Record<Company, number[]>;
   /** 99th percentiles of the pauses one by one, in milliseconds: how much they differ is noise. */
   alonePercentiles: number[];
 }
 
 const keys = { sender: 'sk-sender-0123456789abcdef', neighbour: 'sk-neighbour-0123456789abcdef' };
+
+/** Between two requests of the neighbour, in milliseconds. */
+const neighbourEveryMs = 20;
 
 /** A request of the neighbour that has no answer by then is a problem, in milliseconds. */
 const answeredWithinMs = 30_000;
@@ -112,19 +116,14 @@ interface Probing {
   problems: string[];
 }
 
-/** Sends one good request after the other for the neighbour, until a promise settles. */
+/** Sends good requests for the neighbour at its pace, until a promise settles. Rejects if that does. */
 async function probe({ apiUrls }: Service, { until, times, problems }: Probing): Promise<void> {
   const { create } = callerOf(apiUrls[0] ?? '', keys.neighbour);
-  let isOver = false;
-  const over = until.finally(() => (isOver = true));
-  over.catch(() => undefined); // It is awaited below.
-  while (!isOver) {
-    const sentAt = performance.now();
+  const ask = async () => {
     const answered = create(shortRequest, { signal: AbortSignal.timeout(answeredWithinMs) });
     const status = await answered.then((answer) => answer.status, String);
-    times.push(performance.now() - sentAt);
     if (status !== 200) problems.push(`the neighbour was answered with ${status}`);
-    await pause(10); // the pace of the neighbour
-  }
-  await over;
+  };
+  times.push(...(await atPace(ask, { everyMs: neighbourEveryMs, until })));
+  await until;
 }
