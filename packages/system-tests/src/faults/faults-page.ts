@@ -5,7 +5,7 @@ import { percentile } from '../statistics.ts';
 import type { CorpusResult } from './corpus/run-corpus.ts';
 import { recovery } from './fault-site.ts';
 import { arrivals, cellAt, faults, faultsOfStore, isPromised, nameOf, places } from './matrix.ts';
-import { heapBounds, type HostileResult, rounds } from './hostile/run-hostile.ts';
+import { heapBounds, type HostileResult, quietEveryMs, rounds } from './hostile/run-hostile.ts';
 import type { BatchKillsResult } from './batch-kills.ts';
 import type { OutageResult } from './long-outage.ts';
 import type { EventsResult } from './cut-streams.ts';
@@ -138,7 +138,7 @@ export function corpusSection({ sent, statuses, problems, times, alonePercentile
     `${figure(percentile(times.good, fraction))} ms beside good ones, ${figure(percentile(times.none, fraction))} ms alone`;
   return {
     title: 'Bad requests',
-    text: 'Requests made from the schemas of the contract and then broken: members of the wrong type, out of range, missing, unknown or named twice, broken JSON and UTF-8, odd headers, methods, ids and queries. Each is different. Each must get an error in the envelope that names the member at fault, and none a 5xx other than a 503. A neighbour, another tenant, sends good requests to the same api all the time. Blocks of bad requests take turns with as many good ones of a third tenant, at the same pace, and with pauses: what the neighbour waits longer beside bad ones than beside good ones is their fault.',
+    text: 'Requests made from the schemas of the contract and then broken: members of the wrong type, out of range, missing, unknown or named twice, broken JSON and UTF-8, odd headers, methods, ids and queries. Each is different. Each must get an error in the envelope that names the member at fault, and none a 5xx other than a 503. A neighbour, another tenant, sends good requests to the same api all the time, at the same pace whether those before are answered or not. Its times are from when a request was due. Blocks of bad requests take turns with as many good ones of a third tenant, at the same pace, and with pauses: what the neighbour waits longer beside bad ones than beside good ones is their fault.',
     columns: ['', 'measured', 'to compare with'],
     rows: [
       ['requests', figure(sent), '10,000 or more'],
@@ -147,6 +147,7 @@ export function corpusSection({ sent, statuses, problems, times, alonePercentile
       ['requests of the neighbour beside them', figure(times.bad.length), 'all answered with 200'],
       ['their p50', `${figure(percentile(times.bad, 0.5))} ms`, beside(0.5)],
       ['their p99', `${figure(percentile(times.bad, 0.99))} ms`, beside(0.99)],
+      ['their longest', `${figure(percentile(times.bad, 1))} ms`, beside(1)],
       [
         'p99 alone, pause by pause',
         `${figure(Math.min(...alonePercentiles))} to ${figure(Math.max(...alonePercentiles))} ms`,
@@ -164,7 +165,7 @@ export function hostileSections({ cells, heaps, outcomes, atRest, violations }: 
   return [
     {
       title: 'A hostile tenant beside a quiet one',
-      text: `Measured on ${new Date().toISOString().slice(0, 10)}, at the heaps and limits of the compose file. One tenant sends valid requests that press on a mechanism which all share; in turn with it, another one sends the same load without that. A quiet tenant sends one short request after the other. Times are its 99th percentiles in milliseconds, one for each of ${rounds} rounds, and the ratio is that of all rounds together. The goal is at most 1.2, as far as the machine can tell: the last column compares the control with itself, the larger of its odd and even rounds with the smaller. Violations, which are requests of the quiet tenant that were not answered, steps of a load that came to something else than is meant, processes that ended, and heaps beyond their budgets: ${violations.length}.`,
+      text: `Measured on ${new Date().toISOString().slice(0, 10)}, at the heaps and limits of the compose file. One tenant sends valid requests that press on a mechanism which all share; in turn with it, another one sends the same load without that. A quiet tenant sends a short request every ${quietEveryMs} ms, whether those before are answered or not. Times are its 99th percentiles in milliseconds, from when a request was due, one for each of ${rounds} rounds, and the longest of all. The ratio is that of the percentiles of all rounds together. The goal is at most 1.2, as far as the machine can tell: the last column compares the control with itself, the larger of its odd and even rounds with the smaller. Violations, which are requests of the quiet tenant that were not answered, steps of a load that came to something else than is meant, processes that ended, and heaps beyond their budgets: ${violations.length}.`,
       columns: [
         'mechanism',
         'hostile',
@@ -173,6 +174,8 @@ export function hostileSections({ cells, heaps, outcomes, atRest, violations }: 
         'requests',
         'p99, hostile',
         'p99, control',
+        'longest, hostile',
+        'longest, control',
         'ratio',
         'control with itself',
       ],
@@ -184,6 +187,8 @@ export function hostileSections({ cells, heaps, outcomes, atRest, violations }: 
         figure(times.hostile.flat().length),
         each(times.hostile),
         each(times.good),
+        figure(Math.max(...times.hostile.flat())),
+        figure(Math.max(...times.good.flat())),
         (p99(times.hostile.flat()) / p99(times.good.flat())).toFixed(2),
         differenceOf(times.good).toFixed(2),
       ]),

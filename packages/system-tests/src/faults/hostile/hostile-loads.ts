@@ -134,17 +134,18 @@ export const hostileLoads: readonly HostileLoad[] = [
     mechanism: 'share of the store',
     words: { hostile: 'inputs of 9 MB that stay', good: 'the same, deleted again' },
     loads: {
-      // Once the tenant has its share of the store it is refused.
-      hostile: create(4, { input: 'x'.repeat(9 * megabyte) }, ['200', '429']),
-      good: createAndDelete(4, { input: 'x'.repeat(9 * megabyte) }),
+      // An api refuses a tenant eight such bodies at a time, and the store refuses it once it has its share.
+      hostile: { ...create(4, { input: 'x'.repeat(9 * megabyte) }, ['200', '429']), atATime: 4 },
+      good: { ...createAndDelete(4, { input: 'x'.repeat(9 * megabyte) }), atATime: 4 },
     },
   },
   {
     mechanism: 'answers under way',
-    words: { hostile: 'answers of 15 MB', good: 'the same bytes in answers of 500 kB' },
+    words: { hostile: 'answers of 12 MB', good: 'the same bytes in answers of 500 kB' },
     loads: {
-      hostile: create(1, { input: `say ${15 * megabyte}`, ...background }),
-      good: create(30, { input: `say ${megabyte / 2}`, ...background }),
+      // They stay, and those of all rounds are less than a share of the store.
+      hostile: create(1, { input: `say ${12 * megabyte}`, ...background }),
+      good: create(24, { input: `say ${megabyte / 2}`, ...background }),
     },
   },
   {

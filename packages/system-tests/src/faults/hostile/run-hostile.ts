@@ -4,6 +4,7 @@ import type { Worker } from 'node:worker_threads';
 import { startThread } from '@sluice/runtime';
 import { eventually } from '@sluice/testing';
 import { Redis } from 'ioredis';
+import { atPace } from '../../at-pace.ts';
 import { callerOf } from '../../caller.ts';
 import { type Service, startService } from '../../service.ts';
 import { runningAttempts } from '../../worker-metrics.ts';
@@ -26,6 +27,9 @@ const momentMs: Record<Moment, number> = {
 
 /** Times that each load is sent, in turn with its control. */
 export const rounds = 3;
+
+/** Between two requests of the quiet tenant, in milliseconds. */
+export const quietEveryMs = 20;
 
 /** As in the compose file. */
 const heapMiB = 768;
@@ -52,7 +56,7 @@ const loadKeys: Record<Kind, readonly string[]> = {
 export interface HostileCell {
   load: HostileLoad;
   moment: Moment;
-  /** How long requests of the quiet tenant took beside each kind of load, in milliseconds, by round. */
+  /** How long requests of the quiet tenant took from their due time beside each kind of load, in milliseconds, by round. */
   times: Record<Kind, number[][]>;
 }
 
@@ -81,7 +85,7 @@ export interface HostileOptions {
 
 /**
  * Runs each hostile load in turn with its control, at the heaps and limits of the compose file, while a quiet tenant sends
- * one short request after the other. All loads are sent by another thread, and answered by a third. Each mechanism has a service and an empty store of its own.
+ * short requests at a pace. All loads are sent by another thread, and answered by a third. Each mechanism has a service and an empty store of its own.
  */
 export async function runHostile({ redisUrl, only, onProgress }: HostileOptions): Promise<HostileResult> {
   const thread = startThread(new URL('./load-thread.ts', import.meta.url), {});
@@ -103,7 +107,7 @@ export async function runHostile({ redisUrl, only, onProgress }: HostileOptions)
       const outcomes = { mechanism: load.mechanism, came: { hostile: new Map(), good: new Map() } };
       result.outcomes.push(outcomes);
       const site = { thread, service, outcomes, violations: result.violations };
-      await probe(service, 2_000, result.violations);
+      await probe(service, pause(2_000), result.violations);
       const atRest = await heapsOf(service);
       onProgress(`hostile: ${load.mechanism}, warming up`);
       const warmUp = cellsOf(load); // counts for nothing: a process that has not run a load yet is slower
@@ -161,14 +165,19 @@ async function runKind(
 ): Promise<void> {
   const { service, violations } = site;
   const sent = order(site, load, kind, momentMs['as it begins'] + momentMs['while it lasts']);
-  for (const cell of cells) {
-    if (cell.moment === 'afterwards') {
-      await sent;
+  const answered: Promise<void>[] = [];
+  for (const { moment, times } of cells) {
+    if (moment === 'afterwards') {
+      await Promise.all([sent, ...answered]);
       await untilIdle(service);
     }
-    const times = await probe(service, momentMs[cell.moment], violations, `${load.mechanism}, ${kind}`);
-    cell.times[kind].push(times);
+    // A moment ends by the clock. Whoever waited for its last answers would begin the next one when the load is over.
+    const over = pause(momentMs[moment]);
+    const asked = probe(service, over, violations, `${load.mechanism}, ${kind}`);
+    answered.push(asked.then((took) => void times[kind].push(took)));
+    await over;
   }
+  await Promise.all(answered);
   for (const each of [...service.apis, ...service.workers]) {
     if (!each.isRunning())
       throw new Error(`${load.mechanism} ended a process:\n${each.output().slice(-2_000)}`);
@@ -201,25 +210,21 @@ async function order(
   violations.push(...takeOutcomes(outcomes, load, kind, result));
 }
 
-/** Sends one request after the other for the quiet tenant, for some time. Returns how long each took, in milliseconds. */
-async function probe(
+/** Sends requests for the quiet tenant at its pace until a moment is over. Returns how long each took from its due time, in milliseconds. */
+function probe(
   { apiUrls }: Service,
-  forMs: number,
+  until: Promise<unknown>,
   violations: string[],
   beside = 'nothing',
 ): Promise<number[]> {
   const { create } = callerOf(apiUrls[0] ?? '', quietKey);
-  const times: number[] = [];
-  for (const until = performance.now() + forMs; performance.now() < until; ) {
-    const sentAt = performance.now();
+  const ask = async () => {
     const signal = AbortSignal.timeout(answeredWithinMs);
     const answered = create({ model: 'fast', input: 'Hi' }, { signal });
     const came = await answered.then(({ body }) => body.status, String);
-    times.push(performance.now() - sentAt);
     if (came !== 'completed') violations.push(`beside ${beside} the quiet tenant got ${came}`);
-    await pause(5); // the pace of the quiet tenant
-  }
-  return times;
+  };
+  return atPace(ask, { everyMs: quietEveryMs, until });
 }
 
 /** What is alive while the hostile load is under way. A collection takes time, so nobody is timed meanwhile. */
