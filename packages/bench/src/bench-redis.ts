@@ -26,6 +26,8 @@ export interface BenchRedis {
   /** Time that commands took so far, in microseconds, without reading and writing them. What a script calls counts twice. */
   commandTimeUs(): Promise<number>;
   usedMemoryBytes(): Promise<number>;
+  /** How many responses of a service with one cell wait or run. */
+  openResponses(keyPrefix: string): Promise<number>;
   /** Keys under a prefix, grouped by `familyOf`. The size of a family is estimated from samples. */
   keyFamilies(prefix: string, familyOf: (key: string) => string): Promise<KeyFamily[]>;
   /** Sets `appendfsync`. Returns what it was before. */
@@ -69,6 +71,7 @@ export async function openRedis(givenUrl: string | undefined): Promise<BenchRedi
       );
     },
     usedMemoryBytes: async () => Number((await info('memory')).get('used_memory')),
+    openResponses: (keyPrefix) => client.zcard(`${keyPrefix}{0}:open`),
     keyFamilies: (prefix, familyOf) => keyFamilies(client, prefix, familyOf),
     async setAppendFsync(policy) {
       const before = await readSetting(client, 'appendfsync');

@@ -14,8 +14,8 @@ export interface MeasureOptions {
   redis: BenchRedis | undefined;
   /** The other processes of the alternative, by role. */
   processes: ReadonlyMap<string, Pick<Child, 'pid'>>;
-  /** Waits for work that goes on behind the answers, so that its CPU time counts. */
-  settle?: (completed: number) => Promise<void>;
+  /** Waits for work that goes on behind the answers, so that its CPU time counts. Is told when the order began. */
+  settle?: (completed: number, startedAt: number) => Promise<void>;
 }
 
 /** How long requests in flight at the end of an order may take to finish. */
@@ -31,8 +31,9 @@ export async function measure(order: LoadOrder, options: MeasureOptions): Promis
   const read = () => readCpuTimes(processes, options.redis);
   await options.redis?.speed.run();
   const before = await read();
+  const startedAt = performance.now();
   const result = await runLoad(options.load, order);
-  await options.settle?.(result.completed);
+  await options.settle?.(result.completed, startedAt);
   return { ...result, cpuMs: cpuBetween(before, await read()) };
 }
 

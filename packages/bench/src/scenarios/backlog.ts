@@ -4,7 +4,7 @@ import { cpuTimeMs } from '@sluice/testing';
 import { measure, type Measurement, runLoad } from '../measure.ts';
 import { atMost, type Goal, goalTable } from '../goals.ts';
 import { onService } from '../on-service.ts';
-import { untilOpenJobs } from '../open-jobs.ts';
+import { expectOpenResponses, untilOpenResponses } from '../open-responses.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
 import type { BenchService } from '../service.ts';
 import { median, spread } from '../statistics.ts';
@@ -96,12 +96,13 @@ async function pileUpAndDrain(
   const families = await redis.keyFamilies(service.keyPrefix, familyOf);
   progress.say('backlog: draining');
   const waiting = accepts.completed + warmUp.completed;
+  await expectOpenResponses(redis, service, waiting);
   const redisBefore = await redis.cpuTimeMs();
   const upstreamBefore = cpuTimeMs(upstream.pid) ?? Number.NaN;
   const worker = await service.startWorker();
   const startedAt = performance.now();
   const workerBefore = cpuTimeMs(worker.pid) ?? Number.NaN;
-  await untilOpenJobs(service, { atMost: 0, withinMs: mostMs });
+  await untilOpenResponses(redis, service, { atMost: 0, withinMs: mostMs });
   const elapsedMs = performance.now() - startedAt;
   return {
     accepts,

@@ -2,7 +2,7 @@ import { cpuBetween, cpuOf, type CpuTimes, readCpuTimes } from '../cpu-times.ts'
 import { measure, type Measurement, runLoad } from '../measure.ts';
 import { askMeanwhile, type Neighbour } from '../neighbour.ts';
 import { onService } from '../on-service.ts';
-import { untilOpenJobs } from '../open-jobs.ts';
+import { expectOpenResponses, untilOpenResponses } from '../open-responses.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
 import type { BenchService } from '../service.ts';
 import { percentile } from '../statistics.ts';
@@ -76,6 +76,7 @@ async function drain(
   plan: Plan,
 ): Promise<{ drained: Block[]; neighbour: Neighbours }> {
   const { progress } = context;
+  await expectOpenResponses(context.redis, service, plan.warmUp + plan.responses);
   const neighbour = wholeTarget({ ...service, key: service.keys[1] ?? '' }, model);
   progress.say('long backlog: starting a worker');
   const worker = await service.startWorker();
@@ -103,7 +104,7 @@ async function drainByBlocks(
   let last: { open: number; at: number; cpuMs: CpuTimes } | undefined;
   for (const atMost of bounds) {
     progress.say(`long backlog: draining to ${atMost}`);
-    const open = await untilOpenJobs(service, { atMost, withinMs: mostMs });
+    const open = await untilOpenResponses(redis, service, { atMost, withinMs: mostMs });
     const [at, cpuMs] = [performance.now(), await read()];
     if (last && open < last.open) {
       drained.push({
