@@ -1,6 +1,6 @@
 import { latch } from '@sluice/testing';
 import { afterEach, expect, it, vi } from 'vitest';
-import { atPace } from './at-pace.ts';
+import { atPace, inTurn } from './at-pace.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -29,4 +29,17 @@ it('asks on while there is no answer', async () => {
   };
   const times = await atPace(ask, { everyMs: 1, until: answered.wait() });
   expect(times).toHaveLength(asked);
+});
+
+it('asks in turn, each from when it is sent', async () => {
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now);
+  const over = latch();
+  let asked = 0;
+  const ask = async () => {
+    asked += 1;
+    now += asked === 1 ? 35 : 5;
+    if (asked === 3) over.open();
+  };
+  expect(await inTurn(ask, { everyMs: 1, until: over.wait() })).toEqual([35, 5, 5]);
 });

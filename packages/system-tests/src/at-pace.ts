@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface Pace {
-  /** Between two due times, in milliseconds. */
+  /** Between two due times, or from an answer to the next request, in milliseconds. */
   everyMs: number;
   /** No more is asked once this has settled. */
   until: Promise<unknown>;
@@ -23,5 +23,20 @@ export async function atPace(ask: () => Promise<void>, { everyMs, until }: Pace)
     underWay.push(ask().then(() => void times.push(performance.now() - due)));
   }
   await Promise.all(underWay);
+  return times;
+}
+
+/** Asks one after the other, with a rest between. Resolves with how long each took, which hides stalls: for a neighbour that nobody measures. */
+export async function inTurn(ask: () => Promise<void>, { everyMs: restMs, until }: Pace): Promise<number[]> {
+  const lasting = { is: true };
+  const end = () => (lasting.is = false);
+  until.then(end, end);
+  const times: number[] = [];
+  while (lasting.is) {
+    const sentAt = performance.now();
+    await ask();
+    times.push(performance.now() - sentAt);
+    await pause(restMs); // the pace
+  }
   return times;
 }

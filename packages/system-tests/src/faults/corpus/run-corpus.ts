@@ -2,7 +2,7 @@ import { startThread } from '@sluice/runtime';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
-import { atPace } from '../../at-pace.ts';
+import { atPace, inTurn } from '../../at-pace.ts';
 import { callerOf } from '../../caller.ts';
 import { type Service, startService } from '../../service.ts';
 import { percentile } from '../../statistics.ts';
@@ -26,7 +26,7 @@ export interface CorpusResult {
   /** Requests by the status of their answer. */
   statuses: Map<number, number>;
   problems: string[];
-  /** Times of the neighbour's requests from when they were due, in milliseconds. */
+  /** Times of the neighbour's requests, from when they were due if they are compared, in milliseconds. */
   times: Record<Company, number[]>;
   /** 99th percentiles of the pauses one by one, in milliseconds: how much they differ is noise. */
   alonePercentiles: number[];
@@ -74,18 +74,19 @@ export async function runCorpus(options: CorpusOptions): Promise<CorpusResult> {
   };
   const sender = startThread(new URL('./corpus-sender.ts', import.meta.url), { workerData });
   const { problems, times } = result;
-  await probe(service, { until: pause(1_000), times: [], problems }); // warms up the api and the worker
+  const { isCompared } = options;
+  await probe(service, { isCompared, until: pause(1_000), times: [], problems }); // warms up the api and the worker
   for (let left = options.requests; left > 0; left -= blockSize) {
     const count = Math.min(left, blockSize);
     const startedAt = performance.now();
     const bad = sendBlock(sender, { kind: 'bad', count }, result);
-    await probe(service, { until: bad, times: times.bad, problems });
-    if (options.isCompared) {
+    await probe(service, { isCompared, until: bad, times: times.bad, problems });
+    if (isCompared) {
       const tookMs = performance.now() - startedAt;
       const sent = sendBlock(sender, { kind: 'good', count }, result);
-      await probe(service, { until: sent, times: times.good, problems });
+      await probe(service, { isCompared, until: sent, times: times.good, problems });
       const alone: number[] = [];
-      await probe(service, { until: pause(tookMs), times: alone, problems }); // as long as the corpus took
+      await probe(service, { isCompared, until: pause(tookMs), times: alone, problems }); // as long as the corpus took
       times.none.push(...alone);
       result.alonePercentiles.push(percentile(alone, 0.99));
     }
@@ -111,19 +112,24 @@ async function sendBlock(sender: Worker, block: Block, result: CorpusResult): Pr
 }
 
 interface Probing {
+  isCompared: boolean;
   until: Promise<unknown>;
   times: number[];
   problems: string[];
 }
 
-/** Sends good requests for the neighbour at its pace, until a promise settles. Rejects if that does. */
-async function probe({ apiUrls }: Service, { until, times, problems }: Probing): Promise<void> {
+/**
+ * Sends good requests for the neighbour until a promise settles, and rejects if that does. They are sent when they are due, for a
+ * comparison. Else each waits for the one before: a machine that does much else, as one that runs tests, could not bear the pace.
+ */
+async function probe({ apiUrls }: Service, { isCompared, until, times, problems }: Probing): Promise<void> {
   const { create } = callerOf(apiUrls[0] ?? '', keys.neighbour);
   const ask = async () => {
     const answered = create(shortRequest, { signal: AbortSignal.timeout(answeredWithinMs) });
     const status = await answered.then((answer) => answer.status, String);
     if (status !== 200) problems.push(`the neighbour was answered with ${status}`);
   };
-  times.push(...(await atPace(ask, { everyMs: neighbourEveryMs, until })));
+  const sendAll = isCompared ? atPace : inTurn;
+  times.push(...(await sendAll(ask, { everyMs: neighbourEveryMs, until })));
   await until;
 }
