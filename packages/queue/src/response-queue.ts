@@ -200,7 +200,8 @@ export class ResponseQueue {
   ): Promise<string[]> {
     const queue = this.#queue(name);
     const last = first + count - 1;
-    if (waitsFor === 'time') return (await queue.getDelayed(first, last)).flatMap(({ id }) => id ?? []);
+    if (waitsFor === 'time')
+      return this.#connection.zrange(queue.toKey('delayed'), String(first), String(last));
     // Jobs that a worker lost, or an older release has added, have no priority, and come first.
     const [lost, ordered] = await Promise.all([
       queue.getWaiting(first, last),

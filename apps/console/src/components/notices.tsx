@@ -21,6 +21,12 @@ export async function showNotice(notice: NotificationData): Promise<void> {
   library?.notifications.show(notice);
 }
 
+/** Takes a notice away that was shown with this id. */
+export function hideNotice(id: string): void {
+  if (corner.plain?.id === id) setCorner({});
+  corner.library?.notifications.hide(id);
+}
+
 function setCorner(next: Corner): void {
   corner = next;
   for (const listener of listeners) listener();

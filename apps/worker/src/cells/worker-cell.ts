@@ -4,10 +4,12 @@ import {
   isReplyMissing,
   loggedError,
   type Logger,
+  throttledWarning,
   untilRedisTakes,
 } from '@sluice/runtime';
 import type { ConnectedSettings } from '@sluice/wiring';
 import type { AttemptRunner } from '../attempt-runner.ts';
+import { ForgottenJobs } from '../forgotten-jobs.ts';
 import { rescueOfWorker } from '../rescue-of-worker.ts';
 import type { RescueSchedule } from '../rescue-schedule.ts';
 import type { WorkerLimits } from './limits-of-cells.ts';
@@ -33,6 +35,7 @@ export class WorkerCell {
   readonly consumer: QueueConsumer;
   readonly #watchdog: QueueWatchdog;
   readonly #rescue: RescueSchedule;
+  readonly #forgotten: ForgottenJobs;
   readonly #stopping = new AbortController();
 
   constructor(options: WorkerCellOptions) {
@@ -41,6 +44,12 @@ export class WorkerCell {
     this.consumer = this.#makeConsumer();
     this.#watchdog = new QueueWatchdog({ queue: cell.queue, consumer: this.consumer, now, onStuck });
     this.#rescue = rescueOfWorker({ cell, runner, logger });
+    this.#forgotten = new ForgottenJobs({
+      queue: cell.queue,
+      areOpen: (responseIds) => cell.store.areOpen(cell.name, responseIds),
+      logger,
+      onError: throttledWarning(logger, 'jobs not looked through').warn,
+    });
   }
 
   /** Takes jobs as soon as the Redis of the cell is there, and what runs is limited. */
@@ -61,13 +70,14 @@ export class WorkerCell {
     this.consumer.start();
     this.#watchdog.start();
     this.#rescue.start();
+    this.#forgotten.start();
   }
 
   /** Looks after nothing any more. Resolves when no rescue is under way. */
   async stopRescue(): Promise<void> {
     this.#stopping.abort(new Error('the worker stops'));
     this.#watchdog.stop();
-    await this.#rescue.stop();
+    await Promise.all([this.#rescue.stop(), this.#forgotten.stop()]);
   }
 
   #makeConsumer(): QueueConsumer {

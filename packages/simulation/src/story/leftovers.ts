@@ -52,12 +52,7 @@ return found`;
 const openDeliveries = `
 return redis.call('KEYS', '*:webhook-deliveries:*')`;
 
-/** A job whose response was lost or has ended waits outside of its queue for as long as a day, and goes with its claim then. */
-const untilTomorrow = new RegExp(`:(${queues}):delayed$`);
-
 interface Expected {
-  /** Whether jobs may outlive their responses. */
-  mayKeepJobs: boolean;
   /** Whether endpoints are told of ends. */
   hasWebhooks: boolean;
 }
@@ -67,11 +62,7 @@ export function leftovers({ networks, keys }: SimulatedService, expected: Expect
   return networks.flatMap((network, at) => leftoversIn(network, keys.inCell(at), expected));
 }
 
-function leftoversIn(
-  network: SimulatedNetwork,
-  cellKeys: CellKeys,
-  { mayKeepJobs, hasWebhooks }: Expected,
-): string[] {
+function leftoversIn(network: SimulatedNetwork, cellKeys: CellKeys, { hasWebhooks }: Expected): string[] {
   const found: string[] = [];
   const load = texts(network.ask('HGETALL', cellKeys.load));
   for (let at = 0; at < load.length; at += 2) {
@@ -84,9 +75,7 @@ function leftoversIn(
       found.push(`ends of which nobody was told: ${key}`);
   for (const key of texts(network.ask('EVAL', openDeliveries, '0'))) found.push(`open deliveries: ${key}`);
   for (const key of texts(network.ask('EVAL', keysWithoutExpiry, '0'))) {
-    const isExpected =
-      permanent.some((pattern) => pattern.test(key)) || (mayKeepJobs && untilTomorrow.test(key));
-    if (!isExpected) found.push(`a key that never expires: ${key}`);
+    if (!permanent.some((pattern) => pattern.test(key))) found.push(`a key that never expires: ${key}`);
   }
   return found;
 }

@@ -111,11 +111,7 @@ async function tell(
   callers.push(...scenario.callers.map((plan) => new SimulatedCaller(world, service, plan)));
   const operators = (scenario.operators ?? []).map((plan) => new SimulatedOperator(world, service, plan));
   const lastMs = begunAt + Math.max(...scenario.callers.map(({ atMs }) => atMs));
-  const leftoversNow = () =>
-    leftovers(service, {
-      mayKeepJobs: faults.losses.length > 0 || keepsJobs(scenario),
-      hasWebhooks: scenario.hasWebhooks === true,
-    });
+  const leftoversNow = () => leftovers(service, { hasWebhooks: scenario.hasWebhooks === true });
   let left: string[] = [];
   for (;;) {
     await world.sleep(lookEveryMs);
@@ -142,11 +138,6 @@ async function tell(
     world.sleep(checkedWithinMs),
   ]);
   return problems ?? ['a reader is told nothing, although all is over'];
-}
-
-/** Whether a worker whose clock is ahead may take a job of another release again and again, before one that knows its response has ended can do so. */
-function keepsJobs({ hasTwoReleases = false, faults }: Scenario): boolean {
-  return hasTwoReleases && faults.some(({ kind }) => kind === 'clock');
 }
 
 /** Bytes that a module keeps for ids; those of an earlier world are used up first. */

@@ -2,9 +2,8 @@ import type { KeyReport, RevokedKey } from '@sluice/contract/admin';
 import { type InfiniteData, useQueryClient } from '@tanstack/react-query';
 import { act } from '../../api/request.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
-import { notifyDone } from '../../components/notify.ts';
+import { notifyChange } from '../../components/notify-change.tsx';
 import { useLast } from '../../components/use-last.ts';
-import { safetyWords } from './safety-words.ts';
 
 interface RevokeDialogProps {
   /** The key that is asked about; the dialog is closed without one. */
@@ -18,9 +17,11 @@ export function RevokeDialog({ shown, onClose }: RevokeDialogProps) {
   const key = useLast(shown);
   if (key === undefined || key.id === null) return null;
   const { id } = key;
+  const askFor = () => act<RevokedKey>('POST', `/keys/${encodeURIComponent(id)}/revoke`);
   const revoke = async () => {
-    const revoked = await act<RevokedKey>('POST', `/keys/${encodeURIComponent(id)}/revoke`);
-    notifyDone(`The key of ${revoked.tenant} is revoked.${safetyWords(revoked.is_safe)}`);
+    const { tenant, is_safe: isSafe } = await askFor();
+    const again = async () => (await askFor()).is_safe;
+    notifyChange({ words: `The key of ${tenant} is revoked.`, isSafe, again });
     // An api may take a moment to hear of it. The list is read again soon by itself.
     client.setQueriesData<KeyPages>({ queryKey: ['/keys'] }, (before) => before && withRevoked(before, id));
   };

@@ -3,11 +3,10 @@ import type { ChangedTenant, TenantReportRow } from '@sluice/contract/admin';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { act } from '../../api/request.ts';
-import { notifyDone } from '../../components/notify.ts';
+import { notifyChange } from '../../components/notify-change.tsx';
 import { formatCount } from '../../format/numbers.ts';
 import type { KeyField } from '../keys/key-form.ts';
 import { KeyLimits } from '../keys/key-limits.tsx';
-import { safetyWords } from '../keys/safety-words.ts';
 import classes from '../keys/keys.module.css';
 import { problemOf } from '../keys/key-problem.ts';
 import { limitsChange, type LimitsForm, limitsFormOf } from './limits-form.ts';
@@ -48,11 +47,12 @@ function ChangeLimits({ row, onClose }: Pick<LimitsDialogProps, 'row' | 'onClose
   const [before] = useState(() => limitsFormOf(row));
   const [form, setForm] = useState<LimitsForm>(before);
   const body = limitsChange(before, form);
+  const path = `/tenants/${encodeURIComponent(tenant)}/limits`;
   const save = useMutation({
-    mutationFn: () =>
-      act<ChangedTenant>('POST', `/tenants/${encodeURIComponent(tenant)}/limits`, { body: body ?? {} }),
-    onSuccess: ({ keys, is_safe: isSafe }) => {
-      notifyDone(changedWords(tenant, keys) + safetyWords(isSafe));
+    mutationFn: (change: object) => act<ChangedTenant>('POST', path, { body: change }),
+    onSuccess: ({ keys, is_safe: isSafe }, change) => {
+      const again = async () => (await act<ChangedTenant>('POST', path, { body: change })).is_safe;
+      notifyChange({ words: changedWords(tenant, keys), isSafe, again });
       void client.invalidateQueries({ queryKey: ['/tenants'] });
       onClose();
     },
@@ -69,7 +69,7 @@ function ChangeLimits({ row, onClose }: Pick<LimitsDialogProps, 'row' | 'onClose
       className={classes['form']}
       onSubmit={(event) => {
         event.preventDefault();
-        if (body !== undefined) save.mutate();
+        if (body !== undefined) save.mutate(body);
       }}
     >
       {problem !== undefined && !hasField && (
