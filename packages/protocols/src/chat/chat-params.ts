@@ -9,7 +9,7 @@ export interface ChatParams {
   tools: readonly ('function' | 'custom')[];
 }
 
-/** Members of a response, with the name that each has in a chat completion. */
+/** Members of a response, with the name that each has in a chat completion. None is a member of a chat completion as well, or its error would get a wrong name. */
 const names: ReadonlyMap<string, string> = new Map([
   ['input', 'messages'],
   ['max_output_tokens', 'max_completion_tokens'],
@@ -17,7 +17,6 @@ const names: ReadonlyMap<string, string> = new Map([
   ['text.format.name', 'response_format.json_schema.name'],
   ['text.format.schema', 'response_format.json_schema.schema'],
   ['text.verbosity', 'verbosity'],
-  ['reasoning.effort', 'reasoning_effort'],
   ['include', 'logprobs'],
 ]);
 

@@ -1,5 +1,7 @@
+import { ServiceError } from '@sluice/contract';
 import { costAgainstParsing } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
+import { asChatError } from './chat-params.ts';
 import { parseChatRequest } from './chat-request.ts';
 
 const hello = { role: 'user', content: 'Hello' };
@@ -255,7 +257,17 @@ describe('what is wrong with a chat completion is named as the caller wrote it',
     ['two efforts', { reasoning: { effort: 'low' }, reasoning_effort: 'high' }, 'invalid_value', 'reasoning'],
     ['an effort that nobody knows', { reasoning_effort: 'huge' }, 'invalid_value', 'reasoning_effort'],
   ])('%s', (_what, members, code, param) => {
-    expect(() => chat(members)).toThrow(expect.objectContaining({ code, param }));
+    const refused = () => chat(members);
+    expect(refused).toThrow(expect.objectContaining({ code, param }));
+    // Whoever answers translates once more, and cannot know that it was done.
+    const answered = () => {
+      try {
+        return refused();
+      } catch (error) {
+        throw error instanceof ServiceError ? asChatError(error) : error;
+      }
+    };
+    expect(answered).toThrow(expect.objectContaining({ code, param }));
   });
 
   it.each<[string, unknown]>([
