@@ -7,7 +7,7 @@ import { printTold, type ToldRequest } from './outbox/told-end.ts';
 import { printAnyEnd } from './record/end-json.ts';
 import type { RedisKeys } from './record/keys.ts';
 import { markOf, writeLongEvent } from './record/long-event.ts';
-import { printLong } from './record/print-long.ts';
+import { printLong } from '@sluice/contract/print-long';
 import type { Retention } from './record/retention.ts';
 import type { StoreAccess } from './record/store-access.ts';
 import {

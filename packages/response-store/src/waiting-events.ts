@@ -1,7 +1,7 @@
 import type { UnnumberedEvent } from '@sluice/contract';
 import { mostEvents } from './append-lane.ts';
 import type { LongEvent } from './record/long-event.ts';
-import { charactersOf, isLong } from './record/print-long.ts';
+import { charactersOf, isLong } from '@sluice/contract/print-long';
 import { numbered } from './transitions/numbered-event.ts';
 
 /** Characters of JSON past which an append takes no further event, however few it has. */

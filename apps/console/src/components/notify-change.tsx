@@ -7,13 +7,13 @@ interface Change {
   words: string;
   /** Whether it is stored as safely as the setting `durability` asks for. */
   isSafe: boolean;
-  /** Makes the same change once more, which changes nothing, and returns whether it is as safe by now. */
-  again: () => Promise<boolean>;
+  /** Makes the same change once more, and returns whether it is as safe by now. Only for a change that can be undone by no other. */
+  again?: () => Promise<boolean>;
 }
 
 let shown = 0;
 
-/** Says that a change is made. One that is not safe yet keeps its notice, which offers to look again. */
+/** Says that a change is made. The notice of one that is not safe yet stays, and offers to look again. */
 export function notifyChange({ words, isSafe, again }: Change): void {
   if (isSafe) {
     notifyDone(words);
@@ -21,10 +21,11 @@ export function notifyChange({ words, isSafe, again }: Change): void {
   }
   shown += 1;
   const id = `change-${shown}`;
-  const lookAgain = async () => {
-    hideNotice(id);
+  const lookAgain = async (ask: () => Promise<boolean>) => {
     try {
-      notifyChange({ words, isSafe: await again(), again });
+      const isSafeNow = await ask();
+      hideNotice(id);
+      notifyChange({ words, isSafe: isSafeNow, again: ask });
     } catch (error) {
       notifyFailed('Nobody knows yet whether it is stored safely.', error);
     }
@@ -32,9 +33,13 @@ export function notifyChange({ words, isSafe, again }: Change): void {
   const message = (
     <>
       {words} Redis has not yet stored this as safely as the setting <code>durability</code> asks for.{' '}
-      <Button variant="default" size="compact-sm" onClick={() => void lookAgain()}>
-        Look again
-      </Button>
+      {again === undefined ? (
+        'Should Redis fail now, look whether it is still so.'
+      ) : (
+        <Button variant="default" size="compact-sm" onClick={() => void lookAgain(again)}>
+          Look again
+        </Button>
+      )}
     </>
   );
   void showNotice({ id, message, color: 'yellow', autoClose: false, role: 'alert' });

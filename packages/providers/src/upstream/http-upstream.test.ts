@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { type FakeUpstream, latch, startFakeUpstream, type UpstreamHandler } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Provider, type ProviderChunk, ProviderError, type ReadPace } from '../provider.ts';
 import { createProvider, type ProviderSettings, type ProviderTimeouts } from '../registry.ts';
 import { all, chat, request, responses, run, send, timeouts, tools } from '../../test/upstream-wires.ts';
@@ -68,6 +68,24 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
       },
       body: { model: 'm', stream: true },
     });
+  });
+
+  it('is sent a long request whole, which is printed piece by piece', async () => {
+    answer(async ({ stream }) => {
+      const out = stream();
+      await send(out, wire.finish('stop'));
+      out.done();
+    });
+    const text = 'é'.repeat(4 * 1024 * 1024);
+    const printing = vi.spyOn(JSON, 'stringify');
+    try {
+      await all(run(made(), request({ input: [{ type: 'message', role: 'user', content: text }] })));
+      const lengths = printing.mock.results.map(({ value }) => String(value).length);
+      expect(Math.max(...lengths)).toBeLessThan(512 * 1024);
+    } finally {
+      printing.mockRestore();
+    }
+    expect(JSON.stringify(upstream.requests[0]?.body).includes(text)).toBe(true);
   });
 
   it('is not called without the key that its variable should hold, and counts as one that refuses', async () => {

@@ -1,3 +1,4 @@
+import type { Printed } from '@sluice/contract/print-long';
 import type { Agent } from 'undici';
 import { EventStream } from './event-stream.ts';
 import { JsonAnswer } from './json-answer.ts';
@@ -21,7 +22,8 @@ export interface HttpUpstreamSettings {
 export interface UpstreamCall {
   /** The route below the base URL, with a leading slash. */
   path: string;
-  body: string;
+  /** JSON, or its bytes. */
+  body: Printed;
   signal: AbortSignal;
   /** Sent as the header of this name; undefined for none. */
   traceparent: string | undefined;

@@ -1,4 +1,5 @@
 import type { Generation } from '@sluice/contract';
+import { isLong, printLong } from '@sluice/contract/print-long';
 import { AllowedCalls } from '../allowed-calls.ts';
 import { embed } from '../openai/embeddings.ts';
 import type { UpstreamEvent } from './event-stream.ts';
@@ -63,7 +64,9 @@ export class UpstreamProvider implements Provider {
       return;
     }
     const protocol = this.#protocol;
-    const body = JSON.stringify(protocol.requestBody(generation, call.model));
+    const form = protocol.requestBody(generation, call.model);
+    const body = isLong(form) ? await printLong(form) : JSON.stringify(form);
+    call.signal.throwIfAborted();
     const reader = protocol.reader(generation);
     const calls = new AllowedCalls(generation);
     const stream = this.#upstream.open({

@@ -1,7 +1,7 @@
 import { type InputItem, outputAsInput } from '@sluice/contract';
 import { largeFrom } from '../large-values.ts';
 import { parseEnd } from '../record/end-json.ts';
-import { parseInput, readInputAt, textOf } from '../record/large-value.ts';
+import { parseInputInTurns, readInputAt, textOf } from '../record/large-value.ts';
 import { keysOf, type LargeAccess } from '../record/store-access.ts';
 import { readLongEnd } from './read-record.ts';
 import type { Turn, TurnContent } from './walk.ts';
@@ -11,10 +11,10 @@ export async function readTurn(access: LargeAccess, turn: Turn): Promise<InputIt
   const content = turn.content ?? (await readShortContent(access, turn));
   const input = content?.input || (await readInputJson(access, turn));
   if (input === undefined) return undefined;
-  if (turn.endBytes === 0) return parseInput(input);
+  if (turn.endBytes === 0) return parseInputInTurns(input);
   const end = content?.end || (await readOutputJson(access, turn));
   if (end === undefined) return undefined;
-  return [...parseInput(input), ...parseEnd(textOf(end)).end.output.map(outputAsInput)];
+  return [...(await parseInputInTurns(input)), ...parseEnd(textOf(end)).end.output.map(outputAsInput)];
 }
 
 /** Both by one command, where both are in the record. */

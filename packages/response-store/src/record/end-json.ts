@@ -1,5 +1,5 @@
 import type { ResponseEnd } from '@sluice/contract';
-import { isLong, type Printed, printLong } from './print-long.ts';
+import { isLong, type Printed, printLong } from '@sluice/contract/print-long';
 
 /** The end of a response, as the record keeps it and as its watchers are told. */
 export interface EndOfResponse {

@@ -1,3 +1,4 @@
+import { setImmediate as breathe } from 'node:timers/promises';
 import type { InputItem } from '@sluice/contract';
 import type { ToldRequest } from '../outbox/told-end.ts';
 import type { FieldName, RecordFields } from './fields.ts';
@@ -53,7 +54,7 @@ export async function inputAt(
   places: Places,
 ): Promise<InputItem[] | undefined> {
   const json = await readInputAt(access, responseId, places);
-  return json === undefined ? undefined : parseInput(json);
+  return json === undefined ? undefined : parseInputInTurns(json);
 }
 
 /** The same as JSON: a text, or the bytes of a large one. */
@@ -70,6 +71,16 @@ export async function readInputAt(
 /** An input from its JSON, which the accept wrote from a validated request. */
 export function parseInput(json: string | Uint8Array<ArrayBuffer>): InputItem[] {
   return JSON.parse(textOf(json)) as InputItem[];
+}
+
+/** More characters than this take as long to be decoded as to be parsed. */
+const longFrom = 1024 * 1024;
+
+/** The same beside other work: a long one is decoded in one turn of the event loop, and parsed in the next. */
+export async function parseInputInTurns(json: string | Uint8Array<ArrayBuffer>): Promise<InputItem[]> {
+  const text = textOf(json);
+  if (text.length > longFrom) await breathe();
+  return parseInput(text);
 }
 
 /** The text of JSON that may be there as bytes in UTF-8. */

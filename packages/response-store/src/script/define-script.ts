@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { isRepeatable, isTerminal, statuses } from '@sluice/contract';
 import type { RedisCommands } from '../record/connection.ts';
 import { recordVersion } from '../record/fields.ts';
-import type { Printed } from '../record/print-long.ts';
+import type { Printed } from '@sluice/contract/print-long';
 import { expandFields, type FieldLists, type WritingScript } from './expand-fields.ts';
 
 export interface ScriptDefinition<Key extends string, Arg extends string>

@@ -49,10 +49,9 @@ function ChangeLimits({ row, onClose }: Pick<LimitsDialogProps, 'row' | 'onClose
   const body = limitsChange(before, form);
   const path = `/tenants/${encodeURIComponent(tenant)}/limits`;
   const save = useMutation({
-    mutationFn: (change: object) => act<ChangedTenant>('POST', path, { body: change }),
-    onSuccess: ({ keys, is_safe: isSafe }, change) => {
-      const again = async () => (await act<ChangedTenant>('POST', path, { body: change })).is_safe;
-      notifyChange({ words: changedWords(tenant, keys), isSafe, again });
+    mutationFn: () => act<ChangedTenant>('POST', path, { body: body ?? {} }),
+    onSuccess: ({ keys, is_safe: isSafe }) => {
+      notifyChange({ words: changedWords(tenant, keys), isSafe });
       void client.invalidateQueries({ queryKey: ['/tenants'] });
       onClose();
     },
@@ -69,7 +68,7 @@ function ChangeLimits({ row, onClose }: Pick<LimitsDialogProps, 'row' | 'onClose
       className={classes['form']}
       onSubmit={(event) => {
         event.preventDefault();
-        if (body !== undefined) save.mutate(body);
+        if (body !== undefined) save.mutate();
       }}
     >
       {problem !== undefined && !hasField && (

@@ -17,6 +17,8 @@ const values: Record<string, unknown> = {
   'halves of pairs': '\ud83d'.repeat(300_000),
   'tokens and how likely they are': { text: long, logprobs, empty: [], undefined },
   'a long list of other things': { text: long, other: Array.from({ length: 500 }, (_, at) => [at]) },
+  'many short things': Array.from({ length: 20_000 }, (_, at) => ({ at, text: 'word', none: undefined })),
+  'long and short ones in turn': [1, long, 2, [long, [], {}], undefined, { long, last: null }, 'end'],
   nothing: null,
 };
 
@@ -26,7 +28,10 @@ it.each(Object.entries(values))('prints as JSON.stringify does: %s', async (_nam
   expect(printed === JSON.stringify(value)).toBe(true);
 });
 
-it('lets the event loop turn between pieces of a text', async () => {
+it.each<[string, unknown]>([
+  ['a text', { text: 'x'.repeat(4 * 1024 * 1024) }],
+  ['a list', { items: Array.from({ length: 60_000 }, () => ({ text: 'x'.repeat(100) })) }],
+])('lets the event loop turn between pieces of %s', async (_name, value) => {
   let turns = 0;
   let isOver = false;
   const count = () => {
@@ -34,7 +39,7 @@ it('lets the event loop turn between pieces of a text', async () => {
     if (!isOver) setImmediate(count);
   };
   setImmediate(count);
-  await printLong({ text: 'x'.repeat(4 * 1024 * 1024) });
+  await printLong(value);
   isOver = true;
   expect(turns).toBeGreaterThanOrEqual(16);
 });
