@@ -69,7 +69,7 @@ export async function carryOut(
       return done({ kind: 'settled' });
     case 'give_up':
       telemetry.emit('attempt.given_up', about(record));
-      running.releaseLater(record, { isCounted: true, isShown: conclusion.isShown });
+      running.releaseAllLater(record.id, { claims: attempt.claims, isShown: conclusion.isShown });
       return done({ kind: 'later', afterMs: heldDelayMs });
     case 'report_defect':
       await writer.flush();

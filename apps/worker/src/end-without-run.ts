@@ -52,7 +52,7 @@ async function writeLoggedEnd(
     };
     return await writeEnd(dependencies, ending, concludeClaim(because));
   } catch (error) {
-    dropClaim(dependencies, record, isShown);
+    dropClaim(dependencies, record, { claims: attempt.claims, isShown });
     throw error;
   } finally {
     attempt.close();

@@ -1224,6 +1224,26 @@ describe('a store that has lost the last claim of a response', () => {
     expect(log.end).toBeUndefined();
     await running.stop();
   });
+
+  it.each(['superseded', 'out_of_touch', 'events_lost', 'unwritable'] as const)(
+    'has the one before it marked as shown where a reader may have seen output, once the attempt is %s',
+    async (reason) => {
+      const { id, log, provider, execute, running } = setUp();
+      const outcome = execute().catch((error: unknown) => error);
+      (await provider.call(0)).fail(retryable());
+      const before = log.token;
+      (await provider.call(1)).send(text('Half'));
+      await eventually(() => log.events.length > 0);
+      log.token = before;
+      log.events.length = 0;
+      log.defect = reason === 'unwritable' ? new TypeError('The append script answered nonsense') : undefined;
+      running.abort(id, reason);
+      await outcome;
+      // It releases what is to be released.
+      await running.stop();
+      expect([log.token, log.isShown]).toEqual(['', true]);
+    },
+  );
 });
 
 describe('a store that stays silent', () => {

@@ -74,7 +74,10 @@ export async function executeResponse(
     return step.outcome;
   } catch (error) {
     const { attempt } = execution;
-    if (attempt) dropClaim(dependencies, attempt.record, attempt.isVisible);
+    if (attempt) {
+      const { record, claims, isVisible: isShown } = attempt;
+      dropClaim(dependencies, record, { claims, isShown });
+    }
     throw error;
   } finally {
     execution.attempt?.close();

@@ -1,9 +1,9 @@
-import type { Settings } from '@sluice/config';
-import { QueueKeeper, type QueueKeeperOptions, queueName, type ResponseQueues } from '@sluice/queue';
+import { type Limits, QueueKeeper, type QueueKeeperOptions, type ResponseQueues } from '@sluice/queue';
 import { type Logger, throttledWarning } from '@sluice/runtime';
 
 export interface QueueLimitsOptions {
-  settings: Pick<Settings, 'models'>;
+  /** How many jobs of each queue that is served run at once, by its encoded name. Read at each use. */
+  limits: () => Limits;
   queue: Pick<ResponseQueues, 'limitConcurrency'>;
   connection: QueueKeeperOptions['connection'];
   /** Starts every key of the cell. */
@@ -33,11 +33,8 @@ export class QueueLimits {
   }
 
   async set(): Promise<void> {
-    const { settings, queue } = this.#options;
-    const limits = new Map(
-      settings.models.map(({ queue: name, concurrency }) => [queueName(name), concurrency]),
-    );
-    for (const [name, concurrency] of limits) await queue.limitConcurrency(name, concurrency);
+    const { limits, queue } = this.#options;
+    for (const [name, concurrency] of limits()) await queue.limitConcurrency(name, concurrency);
   }
 
   /** Sets them again whenever the store was emptied. */

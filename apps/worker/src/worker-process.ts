@@ -130,7 +130,7 @@ export class WorkerProcess {
       memoryShare: 1,
     });
     this.#redis = watchRedis(this.#wired, { logger });
-    this.#limits = limitsOfCells({ settings, cells, workerId, logger });
+    this.#limits = limitsOfCells({ limits: () => this.#models.queueLimits, cells, workerId, logger });
     this.#cells = new WorkerCells({
       settings,
       cells,

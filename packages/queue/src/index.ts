@@ -6,6 +6,7 @@ export type { Mistimed } from './mistimed-job.ts';
 export type { QueueBacklog, QueueCounts, QueueRoom } from './queue-figures.ts';
 export { queuesOfCells, type ResponseQueues } from './queues-of-cells.ts';
 export { DividedLimits, type DividedLimitsOptions } from './slots/divided-limits.ts';
+export type { Limits } from './slots/told-limits.ts';
 export { readFairShares } from './slots/fair-shares.ts';
 export { type CellOfQueues, type QueueDemand, readDemand } from './slots/queue-demand.ts';
 export { divide } from './slots/divide.ts';

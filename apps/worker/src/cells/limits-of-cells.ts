@@ -1,4 +1,4 @@
-import { DividedLimits, queueName } from '@sluice/queue';
+import { DividedLimits } from '@sluice/queue';
 import type { Cells } from '@sluice/response-store';
 import { type Logger, throttledWarning } from '@sluice/runtime';
 import { QueueLimits, type QueueLimitsOptions } from '../queue-limits.ts';
@@ -16,7 +16,7 @@ export interface WorkerLimits {
 }
 
 export interface LimitsOfCellsOptions {
-  settings: QueueLimitsOptions['settings'];
+  limits: QueueLimitsOptions['limits'];
   cells: Cells<WorkerStoreCell>;
   /** This process, by a name of its own. */
   workerId: string;
@@ -24,12 +24,12 @@ export interface LimitsOfCellsOptions {
 }
 
 /** The limits of the queues of a worker: in one cell as they are, and over several as they are divided, from the time when a second one joins. */
-export function limitsOfCells({ settings, cells, workerId, logger }: LimitsOfCellsOptions): WorkerLimits {
+export function limitsOfCells({ limits, cells, workerId, logger }: LimitsOfCellsOptions): WorkerLimits {
   const { queue, keyPrefix, clients } = cells.first;
-  const whole = new QueueLimits({ settings, queue, connection: clients.commands, keyPrefix, logger });
+  const whole = new QueueLimits({ limits, queue, connection: clients.commands, keyPrefix, logger });
   const divided = new DividedLimits({
     cells: () => [queuesOf(cells.first), ...cells.all.slice(1).map(queuesOf)],
-    limits: () => new Map(settings.models.map((model) => [queueName(model.queue), model.concurrency])),
+    limits,
     process: workerId,
     onError: throttledWarning(logger, 'limits of queues not divided over the cells').warn,
   });

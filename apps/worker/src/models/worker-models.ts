@@ -1,5 +1,5 @@
 import { missingVariable, type OpenSettings, type Settings, type SettingsWatch } from '@sluice/config';
-import type { QueueConsumer } from '@sluice/queue';
+import type { Limits, QueueConsumer } from '@sluice/queue';
 import type { Logger } from '@sluice/runtime';
 import {
   type AskForModels,
@@ -61,6 +61,11 @@ export class WorkerModels {
     this.#stored = new StoredWatch({ store, live: this.#live, logger });
     this.#watch = watch?.({ apply: (changed) => this.#takeSettings(changed), log: logger });
     this.#live.onChange(() => this.#takeModels());
+  }
+
+  /** See `LiveModels`. */
+  get queueLimits(): Limits {
+    return this.#live.queueLimits;
   }
 
   /** Tells these parts of each change from now on. Called once, before a start. */

@@ -130,6 +130,26 @@ describe('a model with another queue', () => {
     await lookAfter(1);
     expect(live.queueNames).toEqual(['new']);
   });
+
+  it('leaves the limit of its old queue as it was last', async () => {
+    const { live, lookAfter } = setUp('a old 2');
+    live.replace(settingsWith('a old 3'));
+    live.replace(settingsWith('a new 5'));
+    expect([...live.queueLimits]).toEqual([
+      ['new', 5],
+      ['old', 3],
+    ]);
+    await lookAfter(1_000);
+    expect([...live.queueLimits]).toEqual([['new', 5]]);
+  });
+
+  it('leaves it to a model, too, that was removed from there before', () => {
+    const { live } = setUp('a old 2', 'b old 2');
+    live.replace(settingsWith('a old 3'));
+    live.replace(settingsWith('a new'));
+    expect(live.queueLimits.get('old')).toBe(3);
+    expect(live.served.find(({ id }) => id === 'b')?.concurrency).toBe(3);
+  });
 });
 
 describe('a view of the settings', () => {

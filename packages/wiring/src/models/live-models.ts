@@ -82,7 +82,14 @@ export class LiveModels {
 
   /** The encoded names of the queues of all served models, and of those that models have left. */
   get queueNames(): string[] {
-    return [...new Set([...this.served.map(({ queue }) => queue), ...this.#retired.queues].map(queueName))];
+    return [...this.queueLimits.keys()];
+  }
+
+  /** How many jobs of each of these queues run at once; undefined for no limit. A queue that models have left keeps the limit that it had. */
+  get queueLimits(): Map<string, number | undefined> {
+    const served = this.served.map(({ queue, concurrency }) => [queue, concurrency] as const);
+    const limits = [...served, ...this.#retired.queueLimits];
+    return new Map(limits.map(([queue, concurrency]) => [queueName(queue), concurrency]));
   }
 
   /** Calls the listener after each change, in the order in which listeners came. */
@@ -193,7 +200,8 @@ export class LiveModels {
   }
 
   #tell(): void {
-    const concurrencies = new Map(this.models.map(({ queue, concurrency }) => [queue, concurrency]));
+    const concurrencies = this.#retired.queueLimits;
+    for (const { queue, concurrency } of this.models) concurrencies.set(queue, concurrency);
     const retired = this.#retired.models.map(({ concurrency: own, ...model }) => {
       const concurrency = concurrencies.has(model.queue) ? concurrencies.get(model.queue) : own;
       return { ...model, ...(concurrency !== undefined && { concurrency }) };

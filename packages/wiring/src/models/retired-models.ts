@@ -22,6 +22,13 @@ interface Retired {
   since: number;
 }
 
+/** A queue that no model in effect has. */
+interface RetiredQueue {
+  /** How many of its jobs run at once, as its models said last; undefined for no limit. */
+  concurrency: number | undefined;
+  since: number;
+}
+
 const defaultLookEveryMs = 5_000;
 
 /**
@@ -33,8 +40,7 @@ export class RetiredModels {
   readonly #now: () => number;
   readonly #stopping = new AbortController();
   readonly #models = new Map<string, Retired>();
-  /** Queues that no model in effect has, and since when. */
-  readonly #queues = new Map<string, number>();
+  readonly #queues = new Map<string, RetiredQueue>();
   #looking: Promise<void> | undefined;
 
   constructor(options: RetiredModelsOptions) {
@@ -51,9 +57,9 @@ export class RetiredModels {
     return [...this.#models.values()].flatMap(({ providers }) => providers);
   }
 
-  /** Not encoded. */
-  get queues(): string[] {
-    return [...this.#queues.keys()];
+  /** How many jobs run at once of each queue that no model in effect has; undefined for no limit. Names are not encoded. */
+  get queueLimits(): Map<string, number | undefined> {
+    return new Map([...this.#queues].map(([queue, { concurrency }]) => [queue, concurrency]));
   }
 
   /** Retires models and queues that are no longer in effect. Those that are in effect again are no longer retired. */
@@ -65,7 +71,8 @@ export class RetiredModels {
       if (!ids.has(model.id)) {
         this.#models.set(model.id, { model, providers: routedTo(model, before.providers), since });
       }
-      if (!queues.has(model.queue)) this.#queues.set(model.queue, since);
+      const { queue, concurrency } = model;
+      if (!queues.has(queue)) this.#queues.set(queue, { concurrency, since });
     }
     for (const id of ids) this.#models.delete(id);
     for (const queue of queues) this.#queues.delete(queue);
@@ -82,7 +89,10 @@ export class RetiredModels {
     if (own.length !== routed.size) return;
     const since = this.#now();
     this.#models.set(model.id, { model, providers: own, since });
-    if (!inEffect.models.some(({ queue }) => queue === model.queue)) this.#queues.set(model.queue, since);
+    if (inEffect.models.some(({ queue }) => queue === model.queue)) return;
+    // A limit that was in effect here is later than that of a model that never was.
+    const { concurrency } = this.#queues.get(model.queue) ?? model;
+    this.#queues.set(model.queue, { concurrency, since });
   }
 
   /** Begins to look at the queues, and tells when something was forgotten. */
@@ -104,9 +114,9 @@ export class RetiredModels {
         gone.push(() => this.#models.get(id) === retired && this.#models.delete(id));
       }
     }
-    for (const [queue, since] of this.#queues) {
-      if (await this.#isOver(queue, since)) {
-        gone.push(() => this.#queues.get(queue) === since && this.#queues.delete(queue));
+    for (const [queue, retired] of this.#queues) {
+      if (await this.#isOver(queue, retired.since)) {
+        gone.push(() => this.#queues.get(queue) === retired && this.#queues.delete(queue));
       }
     }
     for (const forget of gone) forget();
