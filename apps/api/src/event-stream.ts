@@ -38,6 +38,7 @@ export class EventStream {
   readonly #turns: SliceTurns;
   readonly #stalledMs: number;
   readonly #gone = new AbortController();
+  #isHeadWritten = false;
 
   constructor(
     raw: ServerResponse,
@@ -78,13 +79,13 @@ export class EventStream {
   /** Writes at once, however far the reader is behind. Throws when it is gone. */
   write(text: string | Buffer): void {
     this.#gone.signal.throwIfAborted();
-    this.#raw.write(text);
+    this.#write(text);
   }
 
   /** Writes, and waits while the reader is slower than we are. Rejects when it is gone, or takes nothing for too long. */
   async writeInTurn(text: string | Buffer): Promise<void> {
     this.#gone.signal.throwIfAborted();
-    if (this.#raw.write(text)) return;
+    if (this.#write(text)) return;
     await drained(this.#raw, {
       signal: this.#gone.signal,
       stalledMs: this.#stalledMs,
@@ -104,7 +105,24 @@ export class EventStream {
 
   /** Sends the head alone. */
   begin(): void {
+    this.#isHeadWritten = true;
     this.#raw.flushHeaders();
+  }
+
+  /**
+   * The head goes with what comes first, and as a text of its own: Node.js keeps it for as long as the stream lasts, and one that was written
+   * is flat, while one that was joined with another text stays a tree of the thirty that it was made of.
+   */
+  #write(text: string | Buffer): boolean {
+    if (this.#isHeadWritten) return this.#raw.write(text);
+    const { socket } = this.#raw;
+    socket?.cork();
+    try {
+      this.begin();
+      return this.#raw.write(text);
+    } finally {
+      socket?.uncork();
+    }
   }
 
   /** Writes the last bytes and closes. */

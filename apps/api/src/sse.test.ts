@@ -21,7 +21,15 @@ class FakeSocket extends EventEmitter {
   destroyed = false;
   ended: string | undefined;
   isOver = false;
+  /** Heads without anything behind them. */
   headsSent = 0;
+  /** Whether what is written goes out with what comes next. */
+  #isCorked = false;
+  readonly socket = {
+    setNoDelay: () => undefined,
+    cork: () => (this.#isCorked = true),
+    uncork: () => (this.#isCorked = false),
+  };
 
   get writableNeedDrain(): boolean {
     return this.isFull;
@@ -32,7 +40,7 @@ class FakeSocket extends EventEmitter {
   }
 
   flushHeaders(): void {
-    this.headsSent += 1;
+    if (!this.#isCorked) this.headsSent += 1;
   }
 
   write(text: string): boolean {

@@ -1,7 +1,7 @@
 import type { Generation } from '@sluice/contract';
 import { AllowedCalls } from '../allowed-calls.ts';
 import { isObject } from '../json-fields.ts';
-import { CustomInputs } from '../openai/custom-tools.ts';
+import { withCustomInputs } from '../openai/custom-tools.ts';
 import { type Provider, type ProviderCall, type ProviderChunk, ProviderError } from '../provider.ts';
 import { refuseEmbedding } from '../refused-embedding.ts';
 import type { Timeouts } from '../upstream/silence-timer.ts';
@@ -75,7 +75,7 @@ class AiSdkProvider implements Provider {
     const over = Promise.withResolvers<void>();
     this.#running.add(over.promise);
     const watch = new CallWatch({ providerId: this.id, timeouts: this.#timeouts, signal: call.signal });
-    const reader = new CustomInputs(
+    const reader = withCustomInputs(
       new PartReader(this.id, new SignedReasoning(generation, this.id), generation.stop),
       generation.tools,
     );

@@ -2,7 +2,7 @@ import type { Timeouts } from '../upstream/silence-timer.ts';
 import { type HttpUpstreamSettings, isOpenAiHost } from '../upstream/http-upstream.ts';
 import { wantsLogprobs } from './logprob-fields.ts';
 import { ChatReader } from './chat-reader.ts';
-import { CustomInputs } from './custom-tools.ts';
+import { withCustomInputs } from './custom-tools.ts';
 import { type ChatRequestOptions, chatRequestBody } from './chat-request.ts';
 import type { Provider } from '../provider.ts';
 import { UpstreamProvider } from '../upstream/upstream-provider.ts';
@@ -40,7 +40,7 @@ export function openAiChat(settings: OpenAiChatSettings, timeouts: Timeouts): Pr
     requestBody: (generation, model) => chatRequestBody(generation, model, options),
     echoBytes: () => 0,
     reader: (generation) =>
-      new CustomInputs(
+      withCustomInputs(
         new ChatReader(settings.id, wantsLogprobs(generation), generation.stop),
         generation.tools,
       ),

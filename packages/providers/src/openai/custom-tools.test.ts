@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ProviderChunk } from '../provider.ts';
 import { ChatReader } from './chat-reader.ts';
-import { CustomInputs } from './custom-tools.ts';
+import { withCustomInputs } from './custom-tools.ts';
 
 const tools = [
   { type: 'custom' as const, name: 'shell' },
@@ -10,7 +10,7 @@ const tools = [
 
 /** Reads calls with these arguments, each in pieces. */
 function read(calls: [name: string, ...pieces: string[]][], finish = 'tool_calls'): ProviderChunk[] {
-  const reader = new CustomInputs(new ChatReader('up', false), tools);
+  const reader = withCustomInputs(new ChatReader('up', false), tools);
   const feed = (delta: object, reason: string | null = null) =>
     reader.read({
       name: undefined,

@@ -65,12 +65,19 @@ export class CustomCalls {
   }
 }
 
-/** Wraps a reader, so that calls of functions that stand for custom tools become calls of those tools. */
-export class CustomInputs<Event = UpstreamEvent> implements EventReader<Event> {
+/** A reader whose calls of functions that stand for custom tools are calls of those tools. */
+export function withCustomInputs<Event>(
+  reader: EventReader<Event>,
+  tools: readonly Tool[] = [],
+): EventReader<Event> {
+  return tools.some(({ type }) => type === 'custom') ? new CustomInputs(reader, tools) : reader;
+}
+
+class CustomInputs<Event = UpstreamEvent> implements EventReader<Event> {
   readonly #reader: EventReader<Event>;
   readonly #calls: CustomCalls;
 
-  constructor(reader: EventReader<Event>, tools: readonly Tool[] = []) {
+  constructor(reader: EventReader<Event>, tools: readonly Tool[]) {
     this.#reader = reader;
     this.#calls = new CustomCalls(tools);
   }

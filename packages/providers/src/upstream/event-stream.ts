@@ -154,7 +154,9 @@ export class EventStream implements Dispatcher.DispatchHandler {
     this.#arm(this.#options.timeouts.firstTokenMs);
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
+    // A kilobyte and a half for as long as the answer lasts.
+    controller.rawHeaders = null;
     if (status < 200 || this.#failure) return;
     this.#request = { upstreamStatus: status, ...upstreamRequest(headers) };
     if (status !== 200) {

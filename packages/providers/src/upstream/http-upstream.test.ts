@@ -1,10 +1,25 @@
 import { createServer } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import { type FakeUpstream, latch, startFakeUpstream, type UpstreamHandler } from '@sluice/testing';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import {
+  eventually,
+  type FakeUpstream,
+  latch,
+  startFakeUpstream,
+  type UpstreamHandler,
+} from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Provider, type ProviderChunk, ProviderError, type ReadPace } from '../provider.ts';
 import { createProvider, type ProviderSettings, type ProviderTimeouts } from '../registry.ts';
 import { all, chat, request, responses, run, send, timeouts, tools } from '../../test/upstream-wires.ts';
+
+/** Bytes of buffers that something still needs. */
+function externalBytes(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)(); // what the flag puts into new contexts
+  return process.memoryUsage().arrayBuffers;
+}
 
 describe.each([chat, responses])('the upstream of $type', (wire) => {
   let upstream: FakeUpstream;
@@ -86,6 +101,24 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
       printing.mockRestore();
     }
     expect(JSON.stringify(upstream.requests[0]?.body).includes(text)).toBe(true);
+  });
+
+  it('leaves nothing of a long request in memory while it answers', async () => {
+    const isOver = latch();
+    answer(async ({ stream }) => {
+      const out = stream();
+      await send(out, [wire.text('Hi')]);
+      await isOver.wait();
+      await send(out, wire.finish('stop'));
+      out.done();
+    });
+    const before = externalBytes();
+    const text = 'x'.repeat(8 * 1024 * 1024);
+    const asked = run(made(), request({ input: [{ type: 'message', role: 'user', content: text }] }));
+    await asked.next();
+    await eventually(() => expect(externalBytes() - before).toBeLessThan(text.length / 2));
+    isOver.open();
+    await all(asked);
   });
 
   it('is not called without the key that its variable should hold, and counts as one that refuses', async () => {

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Printed } from '@sluice/contract/print-long';
 import type { Agent } from 'undici';
 import { EventStream } from './event-stream.ts';
@@ -124,6 +125,7 @@ export class HttpUpstream {
     }: Pick<UpstreamCall, 'path' | 'body' | 'traceparent'> & { accept?: string },
     handler: EventStream | JsonAnswer,
   ): void {
+    const bytes = bytesOf(body);
     try {
       this.#agent.dispatch(
         {
@@ -134,8 +136,9 @@ export class HttpUpstream {
             ...this.#headers,
             ...(accept !== undefined && { accept }),
             ...(traceparent !== undefined && { traceparent }),
+            'content-length': String(bytes.byteLength),
           },
-          body,
+          body: bytes.byteLength < longFrom ? bytes : sentOnce(bytes),
         },
         handler,
       );
@@ -152,6 +155,28 @@ export class HttpUpstream {
     })();
     return this.#closing;
   }
+}
+
+/** A body of so many bytes is given away as it is sent. */
+const longFrom = 16 * 1024;
+
+/** undici keeps a body for as long as its answer lasts. Of this one nothing is left once it was sent. */
+function sentOnce(bytes: Buffer): Readable {
+  const unsent = [bytes];
+  const next = (): IteratorResult<Buffer> => {
+    const value = unsent.pop();
+    return value ? { done: false, value } : { done: true, value: undefined };
+  };
+  const body: Iterable<Buffer> = { [Symbol.iterator]: () => ({ next }) };
+  return body as unknown as Readable; // undici takes what can be iterated, which its types leave out
+}
+
+/** The bytes of JSON. Those of a short one have memory of their own: a part of a pool would keep the whole of that. */
+function bytesOf(json: Printed): Buffer {
+  if (typeof json !== 'string') return json;
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(json));
+  bytes.write(json);
+  return bytes;
 }
 
 function requestHeaders({ apiKey, headers = {} }: HttpUpstreamSettings): Record<string, string> {

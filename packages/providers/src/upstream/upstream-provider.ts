@@ -2,7 +2,7 @@ import type { Generation } from '@sluice/contract';
 import { isLong, printLong } from '@sluice/contract/print-long';
 import { AllowedCalls } from '../allowed-calls.ts';
 import { embed } from '../openai/embeddings.ts';
-import type { UpstreamEvent } from './event-stream.ts';
+import type { EventStream, UpstreamEvent } from './event-stream.ts';
 import type { Timeouts } from './silence-timer.ts';
 import { HttpUpstream, type HttpUpstreamSettings } from './http-upstream.ts';
 import type { Provider, ProviderCall, ProviderChunk } from '../provider.ts';
@@ -63,21 +63,9 @@ export class UpstreamProvider implements Provider {
       });
       return;
     }
-    const protocol = this.#protocol;
-    const form = protocol.requestBody(generation, call.model);
-    const body = isLong(form) ? await printLong(form) : JSON.stringify(form);
-    call.signal.throwIfAborted();
-    const reader = protocol.reader(generation);
+    const reader = this.#protocol.reader(generation);
     const calls = new AllowedCalls(generation);
-    const stream = this.#upstream.open({
-      path: protocol.path,
-      body,
-      signal: call.signal,
-      traceparent: call.traceparent,
-      echoBytes: protocol.echoBytes(generation),
-      repeatsAnswer: protocol.repeatsAnswer,
-      pace: call.pace,
-    });
+    const stream = await this.#ask(generation, call);
     try {
       for (;;) {
         const events = await stream.take();
@@ -107,6 +95,23 @@ export class UpstreamProvider implements Provider {
     } finally {
       stream.release(reader.state === 'done');
     }
+  }
+
+  /** Sends the request. What was sent is kept by nobody while the answer is read. */
+  async #ask(generation: Generation, call: ProviderCall): Promise<EventStream> {
+    const protocol = this.#protocol;
+    const form = protocol.requestBody(generation, call.model);
+    const body = isLong(form) ? await printLong(form) : JSON.stringify(form);
+    call.signal.throwIfAborted();
+    return this.#upstream.open({
+      path: protocol.path,
+      body,
+      signal: call.signal,
+      traceparent: call.traceparent,
+      echoBytes: protocol.echoBytes(generation),
+      repeatsAnswer: protocol.repeatsAnswer,
+      pace: call.pace,
+    });
   }
 
   close(): Promise<void> {
