@@ -468,6 +468,79 @@ describe('a chat whose response could not be followed to its end', () => {
     expect(chat.lastMessage).toMatchObject({ id, parts: [{ type: 'step-start' }, { text: 'Hello' }] });
   });
 
+  describe('and which is resumed in the same page', () => {
+    const failure = broken(new ConnectionError('It was asleep.'));
+    const whole = { id, parts: [{ type: 'step-start' }, { type: 'text', text: 'Hello' }] };
+
+    /** A chat that shows no more than the beginning of its message. `refuse`: what follows is an error. */
+    async function chatInPart({ storage = memoryStorage(), cause = failure } = {}) {
+      const { client, asked } = fakeClient();
+      let refused: Error | undefined;
+      async function* beginning() {
+        yield* events.slice(0, 2);
+        throw cause;
+      }
+      const breaking: typeof client = {
+        ...client,
+        stream: () => beginning(),
+        follow: (followed) => (refused ? fakeClient({ failure: refused }).client : client).follow(followed),
+      };
+      const transport = createChatTransport({ client: breaking, request: { model: 'm' }, storage });
+      const chat = new Chat(transport);
+      await chat.sendMessage({ text: 'Hi' });
+      return { chat, transport, asked, storage, refuse: (error?: Error) => void (refused = error) };
+    }
+
+    it.each([
+      [404, 'not_found'],
+      [400, 'stream_expired'],
+    ])('has an error when the answer is %s %s, and is whole once it can be read', async (status, code) => {
+      const { chat, transport, storage, refuse } = await chatInPart();
+      const refused = refusal(status, code);
+      refuse(refused);
+      await chat.becomeVisible();
+      expect(chat).toMatchObject({ status: 'error', error: refused });
+      expect(await storage.get('chat')).toContain(id);
+      refuse(undefined);
+      await chat.becomeVisible();
+      expect(chat).toMatchObject({ status: 'ready', error: undefined, lastMessage: whole });
+      expect(await transport.reconnectToStream({ chatId: 'chat' })).toBeNull();
+    });
+
+    it('is whole also where the storage was full', async () => {
+      const full = { get: () => undefined, set: () => undefined, delete: () => undefined };
+      const { chat } = await chatInPart({ storage: full });
+      await chat.becomeVisible();
+      expect(chat).toMatchObject({ status: 'ready', lastMessage: whole });
+    });
+
+    it('has an error also where the server had refused, and somebody resumes it by hand', async () => {
+      const { chat, refuse } = await chatInPart({ cause: broken(refusal(503, 'store_unavailable')) });
+      const refused = refusal(400, 'stream_expired');
+      refuse(refused);
+      await chat.resumeStream();
+      expect(chat).toMatchObject({ status: 'error', error: refused });
+    });
+
+    it('reads the later response once another message was sent', async () => {
+      const { transport, asked, storage } = await chatInPart();
+      const later = 'create-response_2';
+      await (await transport.sendMessages({ ...sending, messages: [question] })).cancel();
+      await storage.set('chat', JSON.stringify({ responseId: later }));
+      await read(await transport.reconnectToStream({ chatId: 'chat' }));
+      expect(asked.followed).toEqual([later]);
+    });
+
+    it('has nothing to resume once it was stopped', async () => {
+      const { transport, storage } = await chatInPart();
+      const stopping = new AbortController();
+      await transport.reconnectToStream({ chatId: 'chat', abortSignal: stopping.signal });
+      stopping.abort();
+      await vi.waitFor(async () => expect(await storage.get('chat')).toBeUndefined());
+      expect(await transport.reconnectToStream({ chatId: 'chat' })).toBeNull();
+    });
+  });
+
   describe('behind a call of a tool', () => {
     const failure = broken(new ConnectionError('It was asleep.'));
 
