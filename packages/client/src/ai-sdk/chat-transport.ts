@@ -1,18 +1,18 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 import type { Client } from '../client.ts';
 import { isLastEvent, type ResponseEvent } from '../events.ts';
-import type { CreateRequest, RequestSettings } from '../response.ts';
+import { type CreateRequest, isTerminal, type RequestSettings, type ResponseObject } from '../response.ts';
 import { type ChatStorage, pageStorage } from './chat-storage.ts';
 import { chunksOf, inputOf } from './input-of.ts';
 import { forget, interrupted, keep, type Pending, pendingIn } from './pending.ts';
-import { asDisconnect, isGone } from './reading-failures.ts';
+import { asDisconnect, hasNoEvents, isGone } from './reading-failures.ts';
 import { type Resumption, Resumptions } from './resumptions.ts';
 import { UiChunks } from './ui-chunks.ts';
 
 type SendOptions<Message extends UIMessage> = Parameters<ChatTransport<Message>['sendMessages']>[0];
 
 export interface ChatTransportOptions<Message extends UIMessage = UIMessage> {
-  client: Pick<Client, 'stream' | 'follow' | 'cancel'>;
+  client: Pick<Client, 'stream' | 'follow' | 'retrieve' | 'cancel'>;
   /** What each request asks for besides the conversation: the model, its instructions, its tools. */
   request: RequestSettings;
   /** Makes a request of what is sent. Default: `request`, the members of `body`, and the whole conversation as its input. */
@@ -28,9 +28,10 @@ const idWithinMs = 10_000;
  * Connects `useChat` of the AI SDK to a service, without a server of its own in between.
  *
  * Responses run in the background, so one survives a page that is loaded again: its id is kept from its first event until its
- * last chunk was read, and `resume: true` reads it from its beginning. A chat that is stopped cancels its response, as soon as the
- * id is known: a component that is unmounted stops a chat that it has made itself. A page that is left does not, and neither does a
- * chat that is resumed once more, which ends the reading before, unless there was nothing to resume.
+ * last chunk was read, and `resume: true` reads it from its beginning, or as a whole once its events have expired. A chat that is
+ * stopped cancels its response, as soon as the id is known: a component that is unmounted stops a chat that it has made itself. A
+ * page that is left does not, and neither does a chat that is resumed once more, which ends the reading before, unless there was
+ * nothing to resume.
  */
 export function createChatTransport<Message extends UIMessage = UIMessage>({
   client,
@@ -76,7 +77,7 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
 
 /** Reads the response that a chat waits for, if there is one. */
 async function resume(
-  client: Pick<Client, 'follow'>,
+  client: Pick<Client, 'follow' | 'retrieve'>,
   shown: ShownChat & { resumption: Resumption },
   stopped: AbortSignal | undefined,
 ): Promise<ReadableStream<UIMessageChunk> | undefined> {
@@ -86,16 +87,34 @@ async function resume(
   shown.resumption.responseId = pending.responseId;
   const reading = new Reading();
   reading.endWith(stopped);
-  const events = client.follow(pending.responseId, { signal: reading.signal });
   try {
-    const first = await firstOf(events);
-    return show(shown, pending, events, { first, reading, isReplay: true });
+    return await replay(client, shown, { pending, reading });
   } catch (error) {
     if (stopped?.aborted) stopChat(shown, pending.responseId);
     // With nothing to resume, the part that the chat shows would pass for the whole answer.
     if (shownInPart || !isGone(error)) throw error;
     await forget(shown, pending.responseId);
     return undefined;
+  }
+}
+
+/** Reads a response from its first event on, or as a whole if it has ended and its events have expired. */
+async function replay(
+  client: Pick<Client, 'follow' | 'retrieve'>,
+  shown: ShownChat,
+  { pending, reading }: { pending: Pending; reading: Reading },
+): Promise<ReadableStream<UIMessageChunk>> {
+  const { responseId } = pending;
+  const { signal } = reading;
+  const events = client.follow(responseId, { signal });
+  try {
+    const first = await firstOf(events);
+    return show(shown, pending, events, { first, reading, isReplay: true });
+  } catch (error) {
+    if (!hasNoEvents(error)) throw error;
+    const response = await client.retrieve(responseId, { signal });
+    if (!isTerminal(response.status)) throw error;
+    return showWhole(shown, pending, { response, reading });
   }
 }
 
@@ -217,6 +236,29 @@ function show(
       await events.return();
     },
   });
+}
+
+/** Shows a response that has ended. */
+function showWhole(
+  shown: ShownChat,
+  { responseId, messageId, before }: Pending,
+  { response, reading }: { response: ResponseObject; reading: Reading },
+): ReadableStream<UIMessageChunk> {
+  const leave = () => {
+    reading.leave();
+    endResumption(shown);
+  };
+  const source: UnderlyingDefaultSource<UIMessageChunk> = {
+    async pull(controller) {
+      for (const chunk of new UiChunks({ messageId, before }).ofWhole(response)) controller.enqueue(chunk);
+      leave();
+      await forget(shown, responseId);
+      controller.close();
+    },
+    cancel: leave,
+  };
+  // Nothing is forgotten before somebody reads.
+  return new ReadableStream(source, { highWaterMark: 0 });
 }
 
 /**
