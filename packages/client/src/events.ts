@@ -1,4 +1,5 @@
 import type {
+  Annotation,
   OutputItem,
   OutputText,
   ReasoningText,
@@ -64,7 +65,7 @@ export type ResponseEvent =
   | (InPart & {
       type: 'response.output_text.annotation.added';
       annotation_index: number;
-      annotation: { type: string; [member: string]: unknown };
+      annotation: Annotation;
     })
   | (InSummary & {
       type: 'response.reasoning_summary_part.added' | 'response.reasoning_summary_part.done';

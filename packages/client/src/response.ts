@@ -6,6 +6,12 @@ export type Status = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'fa
 export interface OutputText {
   type: 'output_text';
   text: string;
+  annotations?: Annotation[] | undefined;
+}
+/** Something about a text, such as the source that it cites. */
+export interface Annotation {
+  type: string;
+  [member: string]: unknown;
 }
 export interface Refusal {
   type: 'refusal';

@@ -287,6 +287,27 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     expect(complaints).toEqual([]);
   });
 
+  it('asks for that word also when the browser goes back to a list with filters while it asks', async () => {
+    const { page, complaints } = await open('/responses?since=24h');
+    await button(page, 'Clear filters').first().click();
+    await page.waitForURL((url) => url.search === '');
+    await button(page, /^Act on all/).click();
+    await page.getByRole('menuitem', { name: /Retry/ }).click();
+    await unlock(page);
+    const word = page.getByRole('textbox', { name: 'Type everything to go on' });
+    await word.waitFor();
+    await page.goBack();
+    // The page behind the dialog is hidden from its reader.
+    await page
+      .getByRole('button', { name: /^Time/, includeHidden: true })
+      .getByText('Last 24 hours')
+      .waitFor();
+    await page.getByText('Of the responses of all tenants, those that failed').waitFor();
+    await word.waitFor();
+    await button(page, 'Leave it').click();
+    expect(complaints).toEqual([]);
+  });
+
   it('has one span of time at a time', async () => {
     const { page, complaints } = await open('/responses?since=24h&since=1h');
     const chosen = page.getByRole('option', { selected: true });

@@ -13,6 +13,7 @@ import {
   ConnectionError,
   type CreateRequest,
   type ResponseEvent,
+  type ResponseObject,
   StreamError,
 } from '../index.ts';
 import { createChatTransport } from './chat-transport.ts';
@@ -21,6 +22,7 @@ import { memoryStorage } from './chat-storage.ts';
 const id = 'create-response_1';
 const response = { id, status: 'completed', output: [], error: null, incomplete_details: null };
 const part = { item_id: 'i', output_index: 0, content_index: 0 };
+const answer = { type: 'message', id: 'i', content: [{ type: 'output_text', text: 'Hello' }] };
 const events = [
   { type: 'response.created', response },
   { type: 'response.content_part.added', ...part, part: { type: 'output_text', text: '' } },
@@ -40,7 +42,9 @@ function fakeClient({ failure }: { failure?: Error | undefined } = {}) {
     if (failure) throw failure;
     yield* events;
   }
-  const client: Pick<Client, 'stream' | 'follow' | 'cancel'> = {
+  const client: Pick<Client, 'stream' | 'follow' | 'retrieve' | 'cancel'> = {
+    // As far as it is read here.
+    retrieve: () => Promise.resolve({ ...response, output: [answer] } as unknown as ResponseObject),
     stream(request) {
       asked.created.push(request);
       return all();
@@ -159,7 +163,7 @@ describe('a message that is sent', () => {
 
   it('ends its connection when its reader leaves while the response waits', async () => {
     let signal: AbortSignal | undefined;
-    const client: Pick<Client, 'stream' | 'follow' | 'cancel'> = {
+    const client: ReturnType<typeof fakeClient>['client'] = {
       ...fakeClient().client,
       async *stream(_request, options) {
         ({ signal } = options ?? {});
@@ -386,16 +390,43 @@ describe('a page that is loaded again', () => {
     });
   });
 
-  it.each([
-    [404, 'not_found'],
-    [400, 'stream_expired'],
-  ])('finds nothing to resume when the answer is %s %s', async (status, code) => {
+  it('finds nothing to resume when the response is gone', async () => {
     const storage = memoryStorage();
     await storage.set('chat', JSON.stringify({ responseId: id }));
-    const { client } = fakeClient({ failure: refusal(status, code) });
+    const { client } = fakeClient({ failure: refusal(404, 'not_found') });
     const transport = createChatTransport({ client, request: { model: 'm' }, storage });
     expect(await transport.reconnectToStream({ chatId: 'chat' })).toBeNull();
     expect(await storage.get('chat')).toBeUndefined();
+  });
+
+  it('shows the whole response when its events have expired, and forgets it once that was read', async () => {
+    const storage = memoryStorage();
+    const before = [{ type: 'text-start' as const, id: 't' }];
+    await storage.set('chat', JSON.stringify({ responseId: id, messageId: 'a', before }));
+    const { client, asked } = fakeClient({ failure: refusal(400, 'stream_expired') });
+    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+    await (await transport.reconnectToStream({ chatId: 'chat' }))?.cancel();
+    expect(await storage.get('chat')).toContain(id);
+    expect(await read(await transport.reconnectToStream({ chatId: 'chat' }))).toMatchObject({
+      id: 'a',
+      parts: [{ text: '' }, { type: 'step-start' }, { text: 'Hello' }],
+    });
+    expect(await storage.get('chat')).toBeUndefined();
+    expect(asked.cancelled).toEqual([]);
+  });
+
+  it('rejects when the events have expired of a response that has not ended', async () => {
+    const storage = memoryStorage();
+    await storage.set('chat', JSON.stringify({ responseId: id }));
+    const failure = refusal(400, 'stream_expired');
+    const { client } = fakeClient({ failure });
+    const open = { ...response, status: 'in_progress' } as unknown as ResponseObject; // as far as it is read here
+    const transport = createChatTransport({
+      client: { ...client, retrieve: () => Promise.resolve(open) },
+      request: { model: 'm' },
+      storage,
+    });
+    await expect(transport.reconnectToStream({ chatId: 'chat' })).rejects.toBe(failure);
   });
 
   it('can try again when the server did not answer', async () => {
@@ -466,6 +497,84 @@ describe('a chat whose response could not be followed to its end', () => {
     await chat.becomeVisible();
     expect(chat.status).toBe('ready');
     expect(chat.lastMessage).toMatchObject({ id, parts: [{ type: 'step-start' }, { text: 'Hello' }] });
+  });
+
+  describe('and which is resumed in the same page', () => {
+    const failure = broken(new ConnectionError('It was asleep.'));
+    const whole = { id, parts: [{ type: 'step-start' }, { type: 'text', text: 'Hello' }] };
+
+    /** A chat that shows no more than the beginning of its message. `refuse`: what follows is an error. */
+    async function chatInPart({ storage = memoryStorage(), cause = failure } = {}) {
+      const { client, asked } = fakeClient();
+      let refused: Error | undefined;
+      async function* beginning() {
+        yield* events.slice(0, 2);
+        throw cause;
+      }
+      const breaking: typeof client = {
+        ...client,
+        stream: () => beginning(),
+        follow: (followed) => (refused ? fakeClient({ failure: refused }).client : client).follow(followed),
+      };
+      const transport = createChatTransport({ client: breaking, request: { model: 'm' }, storage });
+      const chat = new Chat(transport);
+      await chat.sendMessage({ text: 'Hi' });
+      return { chat, transport, asked, storage, refuse: (error?: Error) => void (refused = error) };
+    }
+
+    it('has an error when its response is gone, and is whole once it can be read', async () => {
+      const { chat, transport, storage, refuse } = await chatInPart();
+      const refused = refusal(404, 'not_found');
+      refuse(refused);
+      await chat.becomeVisible();
+      expect(chat).toMatchObject({ status: 'error', error: refused });
+      expect(await storage.get('chat')).toContain(id);
+      refuse(undefined);
+      await chat.becomeVisible();
+      expect(chat).toMatchObject({ status: 'ready', error: undefined, lastMessage: whole });
+      expect(await transport.reconnectToStream({ chatId: 'chat' })).toBeNull();
+    });
+
+    it('is whole also where the events have expired', async () => {
+      const { chat, transport, refuse } = await chatInPart();
+      refuse(refusal(400, 'stream_expired'));
+      await chat.becomeVisible();
+      expect(chat).toMatchObject({ status: 'ready', error: undefined, lastMessage: whole });
+      expect(await transport.reconnectToStream({ chatId: 'chat' })).toBeNull();
+    });
+
+    it('is whole also where the storage was full', async () => {
+      const full = { get: () => undefined, set: () => undefined, delete: () => undefined };
+      const { chat } = await chatInPart({ storage: full });
+      await chat.becomeVisible();
+      expect(chat).toMatchObject({ status: 'ready', lastMessage: whole });
+    });
+
+    it('has an error also where the server had refused, and somebody resumes it by hand', async () => {
+      const { chat, refuse } = await chatInPart({ cause: broken(refusal(503, 'store_unavailable')) });
+      const refused = refusal(404, 'not_found');
+      refuse(refused);
+      await chat.resumeStream();
+      expect(chat).toMatchObject({ status: 'error', error: refused });
+    });
+
+    it('reads the later response once another message was sent', async () => {
+      const { transport, asked, storage } = await chatInPart();
+      const later = 'create-response_2';
+      await (await transport.sendMessages({ ...sending, messages: [question] })).cancel();
+      await storage.set('chat', JSON.stringify({ responseId: later }));
+      await read(await transport.reconnectToStream({ chatId: 'chat' }));
+      expect(asked.followed).toEqual([later]);
+    });
+
+    it('has nothing to resume once it was stopped', async () => {
+      const { transport, storage } = await chatInPart();
+      const stopping = new AbortController();
+      await transport.reconnectToStream({ chatId: 'chat', abortSignal: stopping.signal });
+      stopping.abort();
+      await vi.waitFor(async () => expect(await storage.get('chat')).toBeUndefined());
+      expect(await transport.reconnectToStream({ chatId: 'chat' })).toBeNull();
+    });
   });
 
   describe('behind a call of a tool', () => {

@@ -1,31 +1,24 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 import type { Client } from '../client.ts';
 import { isLastEvent, type ResponseEvent } from '../events.ts';
-import type { CreateRequest, RequestSettings } from '../response.ts';
+import { type CreateRequest, isTerminal, type RequestSettings, type ResponseObject } from '../response.ts';
 import { type ChatStorage, pageStorage } from './chat-storage.ts';
 import { chunksOf, inputOf } from './input-of.ts';
-import { asDisconnect, isGone } from './reading-failures.ts';
+import { forget, interrupted, keep, type Pending, pendingIn } from './pending.ts';
+import { asDisconnect, hasNoEvents, isGone } from './reading-failures.ts';
 import { type Resumption, Resumptions } from './resumptions.ts';
 import { UiChunks } from './ui-chunks.ts';
 
 type SendOptions<Message extends UIMessage> = Parameters<ChatTransport<Message>['sendMessages']>[0];
 
 export interface ChatTransportOptions<Message extends UIMessage = UIMessage> {
-  client: Pick<Client, 'stream' | 'follow' | 'cancel'>;
+  client: Pick<Client, 'stream' | 'follow' | 'retrieve' | 'cancel'>;
   /** What each request asks for besides the conversation: the model, its instructions, its tools. */
   request: RequestSettings;
   /** Makes a request of what is sent. Default: `request`, the members of `body`, and the whole conversation as its input. */
   prepareRequest?: (options: SendOptions<Message>) => CreateRequest | Promise<CreateRequest>;
   /** Default: that of the page. */
   storage?: ChatStorage;
-}
-
-/** What is kept of a chat while a response runs. */
-interface Pending {
-  responseId: string;
-  /** The message that the response goes on with; absent if it is a new one. */
-  messageId?: string;
-  before?: UIMessageChunk[];
 }
 
 /** How long a response whose chat is stopped before its first event may take to tell its id, in milliseconds. */
@@ -35,9 +28,10 @@ const idWithinMs = 10_000;
  * Connects `useChat` of the AI SDK to a service, without a server of its own in between.
  *
  * Responses run in the background, so one survives a page that is loaded again: its id is kept from its first event until its
- * last chunk was read, and `resume: true` reads it from its beginning. A chat that is stopped cancels its response, as soon as the
- * id is known: a component that is unmounted stops a chat that it has made itself. A page that is left does not, and neither does a
- * chat that is resumed once more, which ends the reading before, unless there was nothing to resume.
+ * last chunk was read, and `resume: true` reads it from its beginning, or as a whole once its events have expired. A chat that is
+ * stopped cancels its response, as soon as the id is known: a component that is unmounted stops a chat that it has made itself. A
+ * page that is left does not, and neither does a chat that is resumed once more, which ends the reading before, unless there was
+ * nothing to resume.
  */
 export function createChatTransport<Message extends UIMessage = UIMessage>({
   client,
@@ -63,12 +57,9 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
         responseId,
         ...(goesOn && { messageId: last.id, before: chunksOf(last) }),
       };
-      // Without it the response is read to its end all the same, unless the page is loaded again.
-      await asFarAsPossible(() => storage.set(chatId, JSON.stringify(pending)));
-      // The chat has the parts of the message: they are repeated only to a page that is loaded again.
       const shown = { client, storage, chatId, since: resumptions.begun };
-      const hasCalled = pending.before?.some(isCall);
-      return show(shown, { ...pending, before: [] }, events, { first, reading, hasCalled });
+      await keep(shown, pending);
+      return show(shown, pending, events, { first, reading, isReplay: false });
     },
     async reconnectToStream({ chatId, abortSignal }) {
       const resumption = resumptions.begin(chatId);
@@ -86,24 +77,44 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
 
 /** Reads the response that a chat waits for, if there is one. */
 async function resume(
-  client: Pick<Client, 'follow'>,
+  client: Pick<Client, 'follow' | 'retrieve'>,
   shown: ShownChat & { resumption: Resumption },
   stopped: AbortSignal | undefined,
 ): Promise<ReadableStream<UIMessageChunk> | undefined> {
-  const pending = pendingIn(await shown.storage.get(shown.chatId));
+  const shownInPart = interrupted.get(shown.chatId);
+  const pending = shownInPart ?? pendingIn(await shown.storage.get(shown.chatId));
   if (!pending) return undefined;
   shown.resumption.responseId = pending.responseId;
   const reading = new Reading();
   reading.endWith(stopped);
-  const events = client.follow(pending.responseId, { signal: reading.signal });
   try {
-    const first = await firstOf(events);
-    return show(shown, pending, events, { first, reading });
+    return await replay(client, shown, { pending, reading });
   } catch (error) {
     if (stopped?.aborted) stopChat(shown, pending.responseId);
-    if (!isGone(error)) throw error;
+    // With nothing to resume, the part that the chat shows would pass for the whole answer.
+    if (shownInPart || !isGone(error)) throw error;
     await forget(shown, pending.responseId);
     return undefined;
+  }
+}
+
+/** Reads a response from its first event on, or as a whole if it has ended and its events have expired. */
+async function replay(
+  client: Pick<Client, 'follow' | 'retrieve'>,
+  shown: ShownChat,
+  { pending, reading }: { pending: Pending; reading: Reading },
+): Promise<ReadableStream<UIMessageChunk>> {
+  const { responseId } = pending;
+  const { signal } = reading;
+  const events = client.follow(responseId, { signal });
+  try {
+    const first = await firstOf(events);
+    return show(shown, pending, events, { first, reading, isReplay: true });
+  } catch (error) {
+    if (!hasNoEvents(error)) throw error;
+    const response = await client.retrieve(responseId, { signal });
+    if (!isTerminal(response.status)) throw error;
+    return showWhole(shown, pending, { response, reading });
   }
 }
 
@@ -167,41 +178,24 @@ function stopChat(shown: ShownChat, responseId: string): void {
   });
 }
 
-/** A storage that fails is no failure of a chat. */
-async function asFarAsPossible(act: () => void | Promise<void>): Promise<void> {
-  try {
-    await act();
-  } catch {
-    // The response goes on.
-  }
-}
-
-/** Forgets what is kept of a chat, unless it is another response by now. Never rejects. */
-function forget({ storage, chatId }: ShownChat, responseId: string): Promise<void> {
-  return asFarAsPossible(async () => {
-    const kept = pendingIn(await storage.get(chatId));
-    if (!kept || kept.responseId === responseId) await storage.delete(chatId);
-  });
-}
-
 /** Whether a chat runs a tool for a chunk. A replay would have it run again, and would take back what it has returned. */
 function isCall({ type }: UIMessageChunk): boolean {
   return type === 'tool-input-available';
 }
 
-/** Reads a response as chunks, from its first event on. A chat that is stopped cancels it. `hasCalled`: the chat runs a tool of the message already. */
+/**
+ * Reads a response as chunks, from its first event on. A chat that is stopped cancels it. A replay repeats what was in the message
+ * before: only a chat that has just sent its messages has that.
+ */
 function show(
   shown: ShownChat,
-  { responseId, messageId, before }: Pending,
+  pending: Pending,
   events: AsyncGenerator<ResponseEvent, void, undefined>,
-  {
-    first,
-    reading,
-    hasCalled = false,
-  }: { first: ResponseEvent; reading: Reading; hasCalled?: boolean | undefined },
+  { first, reading, isReplay }: { first: ResponseEvent; reading: Reading; isReplay: boolean },
 ): ReadableStream<UIMessageChunk> {
+  const { responseId, messageId, before = [] } = pending;
   const { stopped: signal } = reading;
-  const chunks = new UiChunks({ messageId, before });
+  const chunks = new UiChunks({ messageId, before: isReplay ? before : [] });
   const stop = () => stopChat(shown, responseId);
   signal?.addEventListener('abort', stop, { once: true });
   if (signal?.aborted) stop();
@@ -211,7 +205,7 @@ function show(
     endResumption(shown);
   };
   let event: ResponseEvent | undefined = first;
-  let mayReplay = !hasCalled;
+  let mayReplay = !before.some(isCall);
   return new ReadableStream<UIMessageChunk>({
     async pull(controller) {
       try {
@@ -231,7 +225,9 @@ function show(
         await forget(shown, responseId);
         controller.close();
       } catch (error) {
+        const isLeft = reading.signal.aborted;
         leave();
+        if (!isLeft) interrupted.set(shown.chatId, pending);
         controller.error(mayReplay ? asDisconnect(error) : error);
       }
     },
@@ -240,6 +236,29 @@ function show(
       await events.return();
     },
   });
+}
+
+/** Shows a response that has ended. */
+function showWhole(
+  shown: ShownChat,
+  { responseId, messageId, before }: Pending,
+  { response, reading }: { response: ResponseObject; reading: Reading },
+): ReadableStream<UIMessageChunk> {
+  const leave = () => {
+    reading.leave();
+    endResumption(shown);
+  };
+  const source: UnderlyingDefaultSource<UIMessageChunk> = {
+    async pull(controller) {
+      for (const chunk of new UiChunks({ messageId, before }).ofWhole(response)) controller.enqueue(chunk);
+      leave();
+      await forget(shown, responseId);
+      controller.close();
+    },
+    cancel: leave,
+  };
+  // Nothing is forgotten before somebody reads.
+  return new ReadableStream(source, { highWaterMark: 0 });
 }
 
 /**
@@ -275,20 +294,4 @@ async function firstOf(events: AsyncGenerator<ResponseEvent, void, undefined>) {
   const { value: first } = await events.next();
   if (first?.type !== 'response.created') throw new TypeError('The stream does not begin with its response.');
   return first;
-}
-
-/** What was kept, unless somebody else has written there. */
-function pendingIn(kept: string | undefined): Pending | undefined {
-  if (kept === undefined) return undefined;
-  try {
-    const value: unknown = JSON.parse(kept);
-    const isPending =
-      typeof value === 'object' &&
-      value !== null &&
-      'responseId' in value &&
-      typeof value.responseId === 'string';
-    return isPending ? (value as Pending) : undefined; // as it was written above
-  } catch {
-    return undefined;
-  }
 }

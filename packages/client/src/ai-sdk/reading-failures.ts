@@ -1,8 +1,13 @@
 import { ApiError, ConnectionError, StreamError } from '../errors.ts';
 
-/** Whether there is nothing to read any more: the response was deleted, or its events have expired. */
+/** Whether there is nothing to read any more: the response was deleted, or has expired. */
 export function isGone(error: unknown): boolean {
-  return error instanceof ApiError && (error.status === 404 || error.code === 'stream_expired');
+  return error instanceof ApiError && error.status === 404;
+}
+
+/** Whether the events of a response have expired, which are not kept for as long as the response. */
+export function hasNoEvents(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'stream_expired';
 }
 
 /**

@@ -1,6 +1,6 @@
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai';
 import { describe, expect, it } from 'vitest';
-import type { OutputItem, ResponseEvent } from '../index.ts';
+import type { OutputItem, ResponseEvent, ResponseObject } from '../index.ts';
 import { UiChunks } from './ui-chunks.ts';
 
 const inItem = { item_id: 'i', output_index: 0 };
@@ -156,5 +156,54 @@ describe('the events of a response', () => {
       chunks(events(created, { type: 'response.failed', ...response(failed) })),
     );
     expect(errors).toEqual(['The model failed.']);
+  });
+});
+
+describe('a response that has ended', () => {
+  const whole = (members: object) =>
+    new UiChunks({ messageId: 'm' }).ofWhole(response(members).response as unknown as ResponseObject); // as far as it is read
+
+  it('becomes a message with the parts that its events give', async () => {
+    const annotations = [{ type: 'url_citation', url: 'https://example.com', title: 'Example' }];
+    const output = [
+      {
+        type: 'reasoning',
+        id: 'i',
+        summary: [{ type: 'summary_text', text: 'Hm' }],
+        content: [{ type: 'reasoning_text', text: 'So' }],
+      },
+      {
+        type: 'message',
+        id: 'j',
+        content: [
+          { type: 'output_text', text: 'Hello', annotations },
+          { type: 'refusal', refusal: 'No.' },
+        ],
+      },
+      { type: 'custom_tool_call', id: 'k', call_id: 'call_2', name: 'run', input: 'x' },
+      call({ id: 'l' }),
+    ];
+    const made = whole({ output });
+    expect(made.at(-1)).toEqual({ type: 'finish', finishReason: 'tool-calls' });
+    const { message, errors } = await messageOf(made);
+    expect(errors).toEqual([]);
+    expect(message).toMatchObject({
+      id: 'm',
+      parts: [
+        { type: 'step-start' },
+        { type: 'reasoning', text: 'Hm', state: 'done' },
+        { type: 'reasoning', text: 'So', state: 'done' },
+        { type: 'text', text: 'Hello', state: 'done' },
+        { type: 'source-url', sourceId: 'j:0:0', url: 'https://example.com', title: 'Example' },
+        { type: 'text', text: 'No.', state: 'done' },
+        { type: 'tool-weather', toolCallId: 'call_1', state: 'input-available', input: { city: 'Oslo' } },
+      ],
+    });
+  });
+
+  it('shows its end', () => {
+    const failed = { status: 'failed', error: { message: 'The model failed.' } };
+    expect(whole(failed).at(-1)).toEqual({ type: 'error', errorText: 'The model failed.' });
+    expect(whole({ status: 'cancelled' }).at(-1)).toEqual({ type: 'abort', reason: 'cancelled' });
   });
 });

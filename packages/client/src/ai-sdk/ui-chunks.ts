@@ -1,5 +1,13 @@
 import type { UIMessageChunk } from 'ai';
 import type { ItemEvent, LifecycleEvent, ResponseEvent } from '../events.ts';
+import type {
+  Annotation,
+  OutputItem,
+  OutputText,
+  ReasoningText,
+  Refusal,
+  ResponseObject,
+} from '../response.ts';
 
 /** Turns the events of one response into the chunks of one message. The same events give the same chunks. */
 export class UiChunks {
@@ -21,11 +29,7 @@ export class UiChunks {
   of(event: ResponseEvent): UIMessageChunk[] {
     switch (event.type) {
       case 'response.created':
-        return [
-          { type: 'start', messageId: this.#messageId ?? event.response.id },
-          ...this.#before,
-          { type: 'start-step' },
-        ];
+        return this.#start(event.response);
       case 'response.output_item.added':
         return this.#begin(event);
       case 'response.output_item.done':
@@ -70,13 +74,41 @@ export class UiChunks {
     }
   }
 
-  #begin({ item }: ItemEvent): UIMessageChunk[] {
+  /** The chunks of a response that has ended, all at once: the same parts, each in one piece. */
+  ofWhole(response: ResponseObject): UIMessageChunk[] {
+    const content = response.output.flatMap((item) => this.#whole(item));
+    return [...this.#start(response), ...content, ...endOf({ response })];
+  }
+
+  #start({ id }: ResponseObject): UIMessageChunk[] {
+    return [{ type: 'start', messageId: this.#messageId ?? id }, ...this.#before, { type: 'start-step' }];
+  }
+
+  #whole(item: OutputItem): UIMessageChunk[] {
+    switch (item.type) {
+      case 'message':
+        return item.content.flatMap((part, index) => wholePart(part, item.id, index));
+      case 'reasoning': {
+        const summary = item.summary.flatMap(({ text }, index) =>
+          wholeReasoning(text, summaryId({ item_id: item.id, summary_index: index })),
+        );
+        const content = item.content ?? [];
+        return [...summary, ...content.flatMap((part, index) => wholePart(part, item.id, index))];
+      }
+      case 'function_call':
+        return [...this.#begin({ item }), ...this.#end({ item })];
+      default:
+        return [];
+    }
+  }
+
+  #begin({ item }: Pick<ItemEvent, 'item'>): UIMessageChunk[] {
     if (item.type !== 'function_call') return [];
     this.#calls.set(item.id, item.call_id);
     return [{ type: 'tool-input-start', toolCallId: item.call_id, toolName: item.name }];
   }
 
-  #end({ item }: ItemEvent): UIMessageChunk[] {
+  #end({ item }: Pick<ItemEvent, 'item'>): UIMessageChunk[] {
     if (item.type !== 'function_call') return [];
     const call = { toolCallId: item.call_id, toolName: item.name };
     if (item.status === 'completed') {
@@ -106,16 +138,37 @@ function summaryId({
   return `${item}:summary:${index}`;
 }
 
-function sourceOf(
-  annotation: { type: string; [member: string]: unknown },
-  sourceId: string,
+function wholePart(
+  part: OutputText | Refusal | ReasoningText,
+  item: string,
+  index: number,
 ): UIMessageChunk[] {
+  const id = partId({ item_id: item, content_index: index });
+  if (part.type === 'reasoning_text') return wholeReasoning(part.text, id);
+  const annotations = part.type === 'output_text' ? (part.annotations ?? []) : [];
+  return [
+    { type: 'text-start', id },
+    { type: 'text-delta', id, delta: part.type === 'refusal' ? part.refusal : part.text },
+    ...annotations.flatMap((annotation, at) => sourceOf(annotation, `${id}:${at}`)),
+    { type: 'text-end', id },
+  ];
+}
+
+function wholeReasoning(text: string, id: string): UIMessageChunk[] {
+  return [
+    { type: 'reasoning-start', id },
+    { type: 'reasoning-delta', id, delta: text },
+    { type: 'reasoning-end', id },
+  ];
+}
+
+function sourceOf(annotation: Annotation, sourceId: string): UIMessageChunk[] {
   const { type, url, title } = annotation;
   if (type !== 'url_citation' || typeof url !== 'string') return [];
   return [{ type: 'source-url', sourceId, url, ...(typeof title === 'string' && { title }) }];
 }
 
-function endOf({ response }: LifecycleEvent): UIMessageChunk[] {
+function endOf({ response }: Pick<LifecycleEvent, 'response'>): UIMessageChunk[] {
   const { status, error, incomplete_details: details, output } = response;
   if (status === 'failed') return [{ type: 'error', errorText: error?.message ?? 'The response failed.' }];
   if (status === 'cancelled') return [{ type: 'finish-step' }, { type: 'abort', reason: 'cancelled' }];

@@ -9,6 +9,7 @@ import { useLast } from '../../components/use-last.ts';
 import { useUnlocked } from '../../components/use-unlocked.ts';
 import { formatCount } from '../../format/numbers.ts';
 import { actEffect, actFilter, actLabel, actPart } from './act-filter.ts';
+import { narrows } from './row-search.ts';
 
 interface ActOnAllProps {
   /** The filter of the list, with a span counted back from the moment of the call. */
@@ -17,13 +18,14 @@ interface ActOnAllProps {
   span: string | undefined;
   /** How many match. */
   total: number;
-  hasFilters: boolean;
   onStarted: (started: Act) => void;
 }
 
-/** The chosen act and the number of responses, as they were when it was chosen. */
+/** The chosen act, the number of responses and what is said of them, as they were when it was chosen. The address may change since. */
 interface Wanted {
   act: StartAct;
+  hasFilters: boolean;
+  span: string | undefined;
   /** The part of what the list shows that is acted on, in words; undefined when it is all of it. */
   part: string | undefined;
   effect: string;
@@ -35,7 +37,7 @@ const verbs = { cancel: 'Cancel', retry: 'Retry' } as const;
  * Does something with every response that matches the filters, after it has said how many they are. Where no status is asked
  * for, each act takes those that it is for.
  */
-export function ActOnAll({ filter, span, total, hasFilters, onStarted }: ActOnAllProps) {
+export function ActOnAll({ filter, span, total, onStarted }: ActOnAllProps) {
   const [wanted, setWanted] = useState<Wanted>();
   const unlocked = useUnlocked();
   const shown = filter();
@@ -46,7 +48,8 @@ export function ActOnAll({ filter, span, total, hasFilters, onStarted }: ActOnAl
       const { total: expected } = await getJson<ResponseRows>('/responses', { ...acted, limit: 1 });
       if (expected === 0) return notifyDone(`There is no response to ${action}.`);
       const said = { part: actPart(action, asked), effect: actEffect(action, asked) };
-      setWanted({ act: { action, filter: acted, expected }, ...said });
+      const hasFilters = narrows(asked);
+      setWanted({ act: { action, filter: acted, expected }, hasFilters, span, ...said });
     } catch (error) {
       notifyFailed('The responses were not counted', error);
     }
@@ -69,29 +72,21 @@ export function ActOnAll({ filter, span, total, hasFilters, onStarted }: ActOnAl
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      <Confirm
-        wanted={wanted}
-        span={span}
-        hasFilters={hasFilters}
-        onClose={() => setWanted(undefined)}
-        onStarted={onStarted}
-      />
+      <Confirm wanted={wanted} onClose={() => setWanted(undefined)} onStarted={onStarted} />
     </>
   );
 }
 
 interface ConfirmProps {
   wanted: Wanted | undefined;
-  span: string | undefined;
-  hasFilters: boolean;
   onClose: () => void;
   onStarted: (started: Act) => void;
 }
 
-function Confirm({ wanted, span, hasFilters, onClose, onStarted }: ConfirmProps) {
+function Confirm({ wanted, onClose, onStarted }: ConfirmProps) {
   const shown = useLast(wanted);
   if (shown === undefined) return null;
-  const { act: started, part, effect } = shown;
+  const { act: started, hasFilters, span, part, effect } = shown;
   const count = `${formatCount(started.expected)} ${started.expected === 1 ? 'response' : 'responses'}`;
   const within = span === undefined ? '' : ` and were accepted in the ${span.toLowerCase()}`;
   const all = hasFilters ? `all that match the filters${within}` : 'the responses of all tenants';

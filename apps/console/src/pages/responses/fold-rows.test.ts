@@ -30,7 +30,7 @@ const row = (id: string, at: number, status: ResponseRow['status'] = 'queued'): 
 const ids = (rows: readonly ResponseRow[]) => rows.map(({ id }) => id);
 
 describe('a list that is kept up to date', () => {
-  const rows = { ...noRows, shown: [row('b', 20), row('a', 10)] };
+  const rows = firstPage([row('b', 20), row('a', 10)], []);
 
   it('begins with its first page and what was told while that was read', () => {
     const news = [
@@ -41,7 +41,6 @@ describe('a list that is kept up to date', () => {
     expect(ids(begun.shown)).toEqual(['d', 'c', 'a']);
     expect(begun.shown.at(-1)?.status).toBe('completed');
     expect(begun.fresh).toEqual([]);
-    expect(firstPage(rows.shown, [])).toEqual(rows);
   });
 
   it('changes a row where it stands', () => {
@@ -120,6 +119,32 @@ describe('a list that is kept up to date', () => {
   });
 
   it('adds a page without what is there already', () => {
-    expect(ids(addPage(rows, [row('a', 10), row('z', 1)]).shown)).toEqual(['b', 'a', 'z']);
+    expect(ids(addPage(rows, [row('a', 10), row('z', 1)], []).shown)).toEqual(['b', 'a', 'z']);
+  });
+
+  it('takes in a row that begins to match behind all that are left of a page, and before the next', () => {
+    const left = foldRows(rows, { rows: [], gone: ['a'], total: 7 });
+    const folded = foldRows(left, { rows: [row('between', 15)], total: 8 });
+    expect(ids(folded.fresh)).toEqual(['between']);
+    const more = addPage(showFresh(folded), [row('z', 5)], []);
+    expect(ids(more.shown)).toEqual(['b', 'between', 'z']);
+    expect(ids(foldRows(more, { rows: [row('y', 7), row('x', 3)], gone: ['z'], total: 9 }).fresh)).toEqual([
+      'y',
+    ]);
+  });
+
+  it('takes in what was told while another page was read', () => {
+    const news = [
+      { rows: [row('y', 7), row('z', 5, 'completed' as const)], total: 9 },
+      { rows: [row('x', 3)], gone: ['w'], total: 8 },
+    ];
+    // The page was read before they were told, and they were folded before the page came.
+    const more = addPage(news.reduce(foldRows, rows), [row('w', 6), row('z', 5)], news);
+    expect(more.shown.map(({ id, status }) => [id, status])).toEqual([
+      ['b', 'queued'],
+      ['a', 'queued'],
+      ['z', 'completed'],
+    ]);
+    expect(ids(more.fresh)).toEqual(['y']);
   });
 });

@@ -69,7 +69,6 @@ export function ResponsesPage() {
               filter={() => filterOf(filters.values, Date.now())}
               span={spanOf(filters.values)?.label}
               total={rows.total ?? 0}
-              hasFilters={narrows(filter)}
               onStarted={({ id }) => acts.set('act', [id])}
             />
           )

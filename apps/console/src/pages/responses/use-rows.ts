@@ -30,16 +30,16 @@ export function useRows(filter: ResponseSearch): Rows {
   const [isLoading, setLoading] = useState(true);
   const [round, setRound] = useState(0);
   const current = useRef<AbortController>(undefined);
-  /** Changes that came while the first page is read. They may be newer than the page. */
-  const told = useRef<RowsEvent[]>(undefined);
+  /** For each page that is being read, the changes that came meanwhile. They may be newer than the page. */
+  const told = useRef(new Set<RowsEvent[]>());
 
   const live = useLive(
     '/responses/events',
     ({ event, data }) => {
       if (event !== 'rows') return;
       const change = data as RowsEvent; // The API's own event; the contract says its shape.
-      told.current?.push(change);
-      setRows((before) => foldSeen(before, change));
+      for (const news of told.current) news.push(change);
+      setRows((before) => asSeen(foldRows(before, change)));
       setPage((before) => before && { ...before, total: change.total });
     },
     { search: filter },
@@ -48,31 +48,23 @@ export function useRows(filter: ResponseSearch): Rows {
   const load = useCallback(
     async (after: string | undefined) => {
       const controller = new AbortController();
-      if (after === undefined) {
-        current.current?.abort();
-        told.current = [];
-      }
+      if (after === undefined) current.current?.abort();
       current.current = controller;
+      const news: RowsEvent[] = [];
+      told.current.add(news);
       setLoading(true);
       try {
         const search = { ...filter, limit: pageSize, after };
         const { data, ...rest } = await getJson<ResponseRows>('/responses', search, controller.signal);
-        if (after === undefined) {
-          const news = told.current ?? [];
-          setRows(firstPage(data, news));
-          setPage({ ...rest, total: news.at(-1)?.total ?? rest.total });
-        } else {
-          setRows((before) => addPage(before, data));
-          setPage(rest);
-        }
+        if (after === undefined) setRows(firstPage(data, news));
+        else setRows((before) => asSeen(addPage(before, data, news)));
+        setPage({ ...rest, total: news.at(-1)?.total ?? rest.total });
         setError(undefined);
       } catch (caught) {
         if (!controller.signal.aborted) setError(caught);
       } finally {
-        if (!controller.signal.aborted) {
-          told.current = undefined;
-          setLoading(false);
-        }
+        told.current.delete(news);
+        if (!controller.signal.aborted) setLoading(false);
       }
     },
     [filter],
@@ -112,10 +104,9 @@ function showsGap({ hasGap, fresh }: LiveRows): boolean {
   return hasGap && fresh.length === 0;
 }
 
-/** Folds a change into the rows. A reader at the top of the page sees new rows at once. */
-function foldSeen(before: LiveRows, change: RowsEvent): LiveRows {
-  const folded = foldRows(before, change);
-  return isAtTop() ? showFresh(folded) : folded;
+/** A reader at the top of the page sees new rows at once. */
+function asSeen(rows: LiveRows): LiveRows {
+  return isAtTop() ? showFresh(rows) : rows;
 }
 
 /** Whether the reader is taken to look at the newest rows. */
