@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import { promisify } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Validator } from '@seriousme/openapi-schema-validator';
@@ -159,7 +161,35 @@ describe('the reference', () => {
     expect(made).toBe(2);
     await app.close();
   });
+
+  it.each(['lib/util/format-param-url.js', 'lib/mode/static.js', 'static/csp.json'])(
+    'is made again when %s of a package could not be read, which ends no process',
+    async (file) => {
+      // In a process of its own: files of tests share theirs, and with it what one of them has loaded.
+      const options = ['--conditions=sluice-source', '--input-type=module', '--eval', madeTwice, file];
+      const { stdout } = await promisify(execFile)(process.execPath, options);
+      expect(stdout).toBe('EMFILE\n200\n');
+    },
+  );
 });
+
+/** Makes the page of the reference twice. A file cannot be read at first, as where a process has no descriptor left. */
+const madeTwice = `
+  import fs from 'node:fs';
+  const read = fs.readFileSync;
+  fs.readFileSync = (path, ...options) => {
+    if (!String(path).replaceAll('\\\\', '/').endsWith('/' + process.argv[1])) return read(path, ...options);
+    fs.readFileSync = read;
+    throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+  };
+  const document = { openapi: '3.1.0', info: { title: 'a', version: '1' }, paths: {} };
+  const make = async () => {
+    const { referencePage } = await import(${JSON.stringify(new URL('../src/plugins/reference-page.ts', import.meta.url).href)});
+    const page = await referencePage({ document, documentPath: '/openapi.json', pagePath: '/docs' });
+    return (await page.inject('/docs')).statusCode;
+  };
+  for (const _ of [1, 2]) console.log(await make().catch(({ code }) => code));
+`;
 
 /** The memory that buffers take once nobody holds them any more. */
 function bytesOfBuffers(): number {

@@ -1,8 +1,8 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { PassThrough, Writable } from 'node:stream';
-import { createLogger } from '@sluice/runtime';
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { PassThrough, Readable, Writable } from 'node:stream';
+import { bornAt, createLogger } from '@sluice/runtime';
 import { eventually, latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FileBucket } from '../src/index.ts';
@@ -132,6 +132,46 @@ describe('work in a bucket', () => {
     }
     never.open();
     await work.leave();
-    await eventually(async () => expect(await readdir(join(machine, 'drafts'))).toEqual([]));
+    const own = dirname(work.path);
+    await eventually(async () => expect(await readdir(own)).toEqual([]));
+  });
+});
+
+describe('drafts of a bucket', () => {
+  const left = ['a draft', 'work on a batch'];
+  const write = () => store.write(Readable.from(['x']), (source) => source);
+  const names = async () => (await readdir(join(machine, 'drafts'))).toSorted();
+
+  /** A folder as a process has it, with a draft and some work. */
+  async function leave(host: string, pid: number, birth: string | undefined): Promise<string> {
+    const name = [host, pid, birth ?? ''].map(encodeURIComponent).join('@');
+    const folder = join(machine, 'drafts', name);
+    await mkdir(join(folder, 'work on a batch'), { recursive: true });
+    await writeFile(join(folder, 'a draft'), 'x');
+    return name;
+  }
+
+  it('are gone with their process before the next one writes', async () => {
+    await leave(hostname(), process.pid, 'an earlier boot');
+    const running = await leave(hostname(), process.ppid, bornAt(process.ppid));
+    const elsewhere = await leave('another', process.pid, 'an earlier boot');
+    await writeFile(join(machine, 'drafts', 'of an earlier release'), 'x');
+    const own = basename(dirname((await write()).path));
+    expect(await names()).toEqual([running, elsewhere, own, 'of an earlier release'].toSorted());
+    for (const name of [running, elsewhere])
+      expect((await readdir(join(machine, 'drafts', name))).toSorted()).toEqual(left);
+  });
+
+  it('are swept with their process, or after days where nobody knows of it', async () => {
+    const own = basename(dirname((await write()).path));
+    await leave(hostname(), process.pid, 'an earlier boot');
+    const running = await leave(hostname(), process.ppid, bornAt(process.ppid));
+    const elsewhere = await leave('another', process.pid, 'an earlier boot');
+    const old = await leave('another', process.pid, 'a boot long ago');
+    const days = (Date.now() - 49 * hour) / 1_000;
+    for (const name of [own, running, old]) await utimes(join(machine, 'drafts', name), days, days);
+    await store.sweep(Date.now());
+    expect(await names()).toEqual([own, running, elsewhere].toSorted());
+    expect(await readdir(join(machine, 'drafts', own))).toHaveLength(1);
   });
 });

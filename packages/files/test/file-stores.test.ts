@@ -1,6 +1,6 @@
 import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { createLogger } from '@sluice/runtime';
@@ -196,6 +196,6 @@ describe.skipIf(!hasBucketServer)('work in a bucket', () => {
     );
     await rm(draft.path);
     await expect(store.openWork('batch_1')).rejects.toThrow('cannot be reached');
-    expect(await readdir(join(machine, 'drafts'))).toEqual([]);
+    expect(await readdir(dirname(draft.path))).toEqual([]);
   });
 });

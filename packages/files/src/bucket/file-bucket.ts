@@ -1,18 +1,19 @@
 import type { Readable } from 'node:stream';
 import type { Logger } from '@sluice/runtime';
-import { type Draft, Drafts, halfMadeMs, type Through } from '../drafts.ts';
+import { type Draft, type Drafts, halfMadeMs, type Through } from '../drafts.ts';
 import type { FileStore } from '../file-store.ts';
 import { isExpired, isFileId, type StoredFile } from '../stored-file.ts';
 import type { Work } from '../work.ts';
 import { BucketClient, type BucketOptions } from './bucket-client.ts';
 import { type BucketKeys, bucketKeys } from './bucket-keys.ts';
 import { openBucketWork } from './bucket-work.ts';
+import { ProcessDrafts } from './process-drafts.ts';
 import { readerBytes, readObject } from './read-object.ts';
 
 export interface FileBucketOptions extends BucketOptions {
   /** Starts every key of the bucket, for one that others use, too. */
   prefix: string;
-  /** The folder of this machine for what is half made. */
+  /** The folder of this machine for what is half made. Each process has one of its own in it. */
   drafts: string;
   logger: Logger;
 }
@@ -27,7 +28,7 @@ export class FileBucket implements FileStore {
   constructor({ prefix, drafts, logger, ...bucket }: FileBucketOptions) {
     this.#client = new BucketClient(bucket, logger);
     this.#keys = bucketKeys(prefix);
-    this.#drafts = new Drafts(drafts);
+    this.#drafts = new ProcessDrafts(drafts);
   }
 
   write(content: Readable, through: Through): Promise<Draft> {

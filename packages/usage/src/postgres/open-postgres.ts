@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { createRequire } from 'node:module';
 import type pg from 'pg';
 import {
   hourOf,
@@ -44,9 +45,9 @@ export function openPostgres({ url, onError, withinMs = 30_000 }: OpenPostgresOp
   let ready: Promise<string> | undefined;
   let forgottenHour = 0;
 
-  // Most services have no Postgres, and need not load its client.
+  // Most services have no Postgres, and need not load its client. An `import` that failed, as without a descriptor, fails again ever after.
   const open = async () => {
-    const { Pool } = (await import('pg')).default;
+    const { Pool } = createRequire(import.meta.url)('pg') as typeof pg;
     const made = new Pool({
       connectionString: url,
       max: mostConnections,

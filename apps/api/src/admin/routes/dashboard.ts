@@ -7,15 +7,15 @@ import type { FastifyInstance } from 'fastify';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 
-/** The files of its page. It would look for them beside its own code, which a bundle has moved. */
-const uiBasePath = dirname(createRequire(import.meta.url).resolve('@bull-board/ui/package.json'));
-
 /** bull-board's dashboard under `path`, read-only, with the jobs of every queue. */
 export async function registerDashboard(
   app: FastifyInstance,
   path: string,
   queue: ResponseQueues,
 ): Promise<void> {
+  // The files of its page. It would look for them beside its own code, which a bundle has moved. Where they are not found, as without a descriptor,
+  // the next visit looks again: what a module throws while it is loaded is thrown ever after.
+  const uiBasePath = dirname(createRequire(import.meta.url).resolve('@bull-board/ui/package.json'));
   const adapter = new FastifyAdapter();
   adapter.setBasePath(path);
   const board = createBullBoard({

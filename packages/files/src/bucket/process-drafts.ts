@@ -1,0 +1,53 @@
+import { readdir, rm } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { bornAt, isAlive } from '@sluice/runtime';
+import { orNone } from '../absent.ts';
+import { Drafts, sweepFolder } from '../drafts.ts';
+
+/**
+ * The drafts of this process, in a folder of its own among those of others. What a process of this machine left that has ended is taken away before
+ * anything new is placed: the disk of a container outlives its process, and has room for what one of them may have under way. What another machine
+ * left in a shared folder is swept away after days, since nobody here knows whether it runs. Containers that share one are told apart by the
+ * names of their hosts.
+ */
+export class ProcessDrafts extends Drafts {
+  readonly #all: string;
+  #cleared: Promise<void> | undefined;
+
+  constructor(all: string) {
+    super(join(all, folderOf(process.pid)));
+    this.#all = all;
+  }
+
+  override async place(): Promise<string> {
+    // What cannot be taken away keeps nobody from writing. The sweep says why.
+    await (this.#cleared ??= this.#removeEnded().catch(() => undefined));
+    return super.place();
+  }
+
+  override async sweep(): Promise<void> {
+    await this.#removeEnded();
+    await super.sweep();
+    await sweepFolder(this.#all, await this.now(), (name) => stateOf(name) === 'runs');
+  }
+
+  async #removeEnded(): Promise<void> {
+    for (const name of (await readdir(this.#all).catch(orNone)) ?? []) {
+      if (stateOf(name) === 'ended') await rm(join(this.#all, name), { recursive: true, force: true });
+    }
+  }
+}
+
+/** The name of the folder of a process of this machine. Its birth tells it from an earlier one with its id, which each process of a container may have. */
+function folderOf(pid: number): string {
+  return [hostname(), pid, bornAt(pid) ?? ''].map(encodeURIComponent).join('@');
+}
+
+/** What has become of the process whose folder has this name. */
+function stateOf(name: string): 'runs' | 'ended' | 'unknown' {
+  const [host, id] = name.split('@');
+  if (host !== encodeURIComponent(hostname()) || id === undefined) return 'unknown';
+  const pid = Number(id);
+  return isAlive(pid) && name === folderOf(pid) ? 'runs' : 'ended';
+}
