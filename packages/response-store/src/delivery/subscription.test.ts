@@ -305,6 +305,18 @@ describe('subscription', () => {
     await expect(next).rejects.toThrow('its time is over');
   });
 
+  it('tells nothing that was at hand before the store came back without it', async () => {
+    const { subscription, log } = subscribed();
+    subscription.offer(message([event(0), lastEvent(1)], true));
+    subscription.resync();
+    const over = new AbortController();
+    const next = subscription.next(over.signal, () => over.abort(new Error('caught up')));
+    await expect(next).rejects.toThrow('caught up');
+    log.push(event(0), event(1));
+    subscription.resync();
+    expect(await subscription.next(never)).toEqual({ events: [event(0), event(1)], end: undefined });
+  });
+
   it('closes once', () => {
     const { subscription, store } = subscribed();
     subscription.close();

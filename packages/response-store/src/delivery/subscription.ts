@@ -108,8 +108,14 @@ export class Subscription {
     this.#wake?.();
   }
 
-  /** Something may have been missed: the next batch comes from the log. */
+  /**
+   * Something may have been missed: the next batch comes from the log. So does what is at hand and was told to nobody, since a store that comes
+   * back may have lost it.
+   */
   resync(): void {
+    this.#pending = [];
+    this.#buffered = 0;
+    this.#end = undefined;
     this.#mustRead = true;
     this.#hasNews = true;
     this.#wake?.();
