@@ -36,6 +36,8 @@ function keyOf({ type, name }: NamedTool): string {
   return `${type} ${name}`;
 }
 
+const noTools: ReadonlySet<string> = new Set();
+
 /**
  * Keeps a stream to the calls that its request allows.
  *
@@ -48,11 +50,13 @@ function keyOf({ type, name }: NamedTool): string {
 export class AllowedCalls {
   readonly #callable: ReadonlySet<string>;
   readonly #most: number;
-  readonly #suppressed = new Set<string>();
+  /** Most answers have none. */
+  #suppressed: Set<string> | undefined;
   #admitted = 0;
 
   constructor(rules: ToolRules) {
-    this.#callable = new Set(callableTools(rules).tools.map(keyOf));
+    const { tools } = callableTools(rules);
+    this.#callable = tools.length === 0 ? noTools : new Set(tools.map(keyOf));
     this.#most = allowsParallelCalls(rules) ? Number.POSITIVE_INFINITY : 1;
   }
 
@@ -64,11 +68,11 @@ export class AllowedCalls {
         this.#admitted += 1;
         return chunk;
       }
-      this.#suppressed.add(chunk.callKey);
+      (this.#suppressed ??= new Set()).add(chunk.callKey);
       return undefined;
     }
     if (chunk.type === 'function_arguments' || chunk.type === 'custom_tool_input') {
-      return this.#suppressed.has(chunk.callKey) ? undefined : chunk;
+      return this.#suppressed?.has(chunk.callKey) === true ? undefined : chunk;
     }
     if (chunk.type === 'finish' && (chunk.reason === 'stop' || chunk.reason === 'function_call')) {
       if (this.#admitted > 0) return { type: 'finish', reason: 'function_call' };

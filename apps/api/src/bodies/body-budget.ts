@@ -23,6 +23,69 @@ export interface BodyReservation {
   readonly isReleased: boolean;
 }
 
+/** The room of all reservations. */
+interface Room {
+  /** Throws for what is more than a tenant may ever hold. */
+  checkSize(bytes: number): void;
+  /** Takes so many bytes, or throws and takes none. */
+  take(tenant: string, bytes: number): void;
+  /** Takes so many bytes in their turn, and says how many those are. */
+  takeInTurn(tenant: string, bytes: number, signal: AbortSignal): Promise<number>;
+  giveBack(tenant: string, bytes: number): void;
+}
+
+/** There is one for each open stream, so it is small. */
+class Reservation implements BodyReservation {
+  readonly #tenant: string;
+  readonly #room: Room;
+  #held = 0;
+  #pins = 0;
+  #isReleased = false;
+
+  constructor(tenant: string, room: Room) {
+    this.#tenant = tenant;
+    this.#room = room;
+  }
+
+  get isReleased(): boolean {
+    return this.#isReleased;
+  }
+
+  grow(bytes: number): void {
+    this.#room.checkSize(this.#held + bytes);
+    this.#room.take(this.#tenant, bytes);
+    this.#held += bytes;
+    this.#giveBack();
+  }
+
+  async growInTurn(bytes: number, signal: AbortSignal): Promise<void> {
+    const taken = await this.#room.takeInTurn(this.#tenant, bytes, signal);
+    this.#held += taken;
+    this.#giveBack();
+  }
+
+  pin(): () => void {
+    let own = 1;
+    this.#pins += 1;
+    return () => {
+      this.#pins -= own;
+      own = 0;
+      this.#giveBack();
+    };
+  }
+
+  release(): void {
+    this.#isReleased = true;
+    this.#giveBack();
+  }
+
+  #giveBack(): void {
+    if (!this.#isReleased || this.#pins > 0) return;
+    this.#room.giveBack(this.#tenant, this.#held);
+    this.#held = 0;
+  }
+}
+
 /**
  * The bytes that a process holds for requests at a time: bodies, from the moment they are announced, or arrive, until
  * their accept is over, and what is read of stored inputs and answers. A tenant has half of them, so that one cannot keep the others
@@ -34,6 +97,14 @@ export class BodyBudget {
   readonly #heldBy = new Map<string, number>();
   /** Those who wait for room. The tenant that was served last is the last one here. */
   readonly #waiting = new Map<string, Waiter[]>();
+  readonly #room: Room = {
+    checkSize: (bytes) => {
+      if (bytes > this.#most() / 2) throw tooLarge();
+    },
+    take: (tenant, bytes) => this.#take(tenant, bytes),
+    takeInTurn: (tenant, bytes, signal) => this.#takeInTurn(tenant, bytes, signal),
+    giveBack: (tenant, bytes) => this.#giveBack(tenant, bytes),
+  };
 
   /** @param most bytes in all, at this moment; at least twice those of the largest body, or a tenant could never send that. */
   constructor(most: () => number) {
@@ -52,43 +123,7 @@ export class BodyBudget {
    * all is taken, `request_too_large` for what is more than half by itself.
    */
   open(tenant: string): BodyReservation {
-    let held = 0;
-    let pins = 0;
-    let isReleased = false;
-    const giveBack = () => {
-      if (!isReleased || pins > 0) return;
-      this.#giveBack(tenant, held);
-      held = 0;
-    };
-    return {
-      grow: (bytes) => {
-        if (held + bytes > this.#most() / 2) throw tooLarge();
-        this.#take(tenant, bytes);
-        held += bytes;
-        giveBack();
-      },
-      growInTurn: async (bytes, signal) => {
-        const taken = await this.#takeInTurn(tenant, bytes, signal);
-        held += taken;
-        giveBack();
-      },
-      pin: () => {
-        let own = 1;
-        pins += 1;
-        return () => {
-          pins -= own;
-          own = 0;
-          giveBack();
-        };
-      },
-      release: () => {
-        isReleased = true;
-        giveBack();
-      },
-      get isReleased() {
-        return isReleased;
-      },
-    };
+    return new Reservation(tenant, this.#room);
   }
 
   /** Why a tenant cannot have so many bytes more now; undefined when it can. */

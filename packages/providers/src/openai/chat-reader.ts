@@ -35,7 +35,8 @@ export class ChatReader implements EventReader {
   state: 'open' | 'finished' | 'done' = 'open';
   readonly #providerId: string;
   readonly #wantsLogprobs: boolean;
-  readonly #calls = new ChatCalls();
+  /** Most answers have none. */
+  #calls: ChatCalls | undefined;
   #usage: Usage | undefined;
   #finish: FinishReason | undefined;
   readonly #stop: readonly string[];
@@ -85,12 +86,12 @@ export class ChatReader implements EventReader {
     if (reason == null || reason === '') return chunks;
     const finish = typeof reason === 'string' ? finishReasons.get(reason) : undefined;
     if (finish === undefined) throw brokenStream(this.#providerId, 'stopped for a reason that is no finish');
-    if (this.#calls.hasNamelessCall) throw this.#malformed();
+    if (this.#calls?.hasNamelessCall === true) throw this.#malformed();
     this.#finish = finish;
     // The names of vLLM and SGLang. Either may be the number of a token as well.
     this.#stopSequence = stopSequenceIn(this.#stop, choice['stop_reason'] ?? choice['matched_stop']);
     if (this.state === 'open') this.state = 'finished';
-    const calls = this.#withoutBlank(this.#calls.end());
+    const calls = this.#withoutBlank(this.#calls?.end() ?? []);
     // An answer of white space alone is an answer.
     return [...chunks, ...calls, ...this.#blank.splice(0)];
   }
@@ -125,13 +126,13 @@ export class ChatReader implements EventReader {
       const annotation = urlCitationFrom(each);
       if (annotation) chunks.push({ type: 'annotation', annotation });
     }
-    if (chunks.length > 0) chunks.unshift(...this.#calls.flush());
+    if (chunks.length > 0 && this.#calls) chunks.unshift(...this.#calls.flush());
     for (const piece of listOf(delta['tool_calls'])) {
       if (!isObject(piece)) throw this.#malformed();
-      chunks.push(...this.#calls.read(piece));
+      chunks.push(...(this.#calls ??= new ChatCalls()).read(piece));
     }
     const legacy = objectOf(delta['function_call']);
-    if (legacy) chunks.push(...this.#calls.read({ index: 0, function: legacy }));
+    if (legacy) chunks.push(...(this.#calls ??= new ChatCalls()).read({ index: 0, function: legacy }));
     return chunks;
   }
 
