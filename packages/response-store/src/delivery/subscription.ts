@@ -1,9 +1,9 @@
-import { errorEvent, eventTypeOf, isTerminalType, type ResponseEnd } from '@sluice/contract';
+import { isTerminalType, type ResponseEnd } from '@sluice/contract';
 import { type LoggedEvent, typeOf } from '../reading/read-events.ts';
 import type { KnownEnd } from '../reading/open-ends.ts';
 import { parseEnd } from '../record/end-json.ts';
 import type { LongTexts } from '../record/long-texts.ts';
-import { lifecycleEvent, numberedEvent } from '../transitions/numbered-event.ts';
+import { lastEvents } from './last-events.ts';
 import type { RelayMessage } from './message.ts';
 
 /** Live events kept for one reader, in characters of JSON; a reader that falls behind is served from the log. */
@@ -297,10 +297,4 @@ export class Subscription {
       if (signal.aborted) aborted();
     });
   }
-}
-
-/** The events that tell an end, as a log keeps them. */
-function lastEvents({ status, error }: ResponseEnd, first: number): LoggedEvent[] {
-  const told = error ? [{ sequenceNumber: first, json: numberedEvent(errorEvent(error), first) }] : [];
-  return [...told, { sequenceNumber: first + told.length, json: lifecycleEvent(eventTypeOf(status)) }];
 }
