@@ -14,7 +14,10 @@ const waitHereMs = 3_000;
 /** A response waits for this long at most in the line of a busy route, in milliseconds. */
 const waitInLineMs = 30_000;
 
-/** Waits for longer than this, in milliseconds, take some slots at most. The others stay free for routes that take calls. */
+/**
+ * Waits for longer than this, in milliseconds, take some slots at most. The others stay free for routes that take calls. A line bounds itself,
+ * and is held to the same where it has the responses of some tenants while those of others run.
+ */
 const briefWaitMs = 1_000;
 
 export interface FindRouteDependencies {
@@ -63,7 +66,11 @@ export function findRoute(
   if (hasRefused && (mayRetry || block.because === 'open')) return { kind: 'none' };
   const waitedMs = wait ? now() - wait.since : 0;
   if (!mayWaitHere(block, waitedMs) || !mayWait(block, attempt)) return choice;
-  if (mayHoldUp(block) && !routes.some((route) => health.mayWaitFor(route))) return choice;
+  const mayHoldUp =
+    block.because === 'busy'
+      ? waiter.lines.size === 0 && routes.some((route) => health.servesOthers(route))
+      : block.waitMs > briefWaitMs;
+  if (mayHoldUp && !routes.some((route) => health.mayWaitFor(route))) return choice;
   return { kind: 'wait', block, routes };
 }
 
@@ -83,9 +90,4 @@ export async function waitForRoute(
 function mayWaitHere(block: RouteBlock, waitedMs: number): boolean {
   if (block.because === 'busy') return !block.isLineFull && waitedMs < waitInLineMs;
   return waitedMs + block.waitMs <= waitHereMs;
-}
-
-/** Whether responses that wait for it may take all slots from those whose routes take calls. A line bounds itself. */
-function mayHoldUp(block: RouteBlock): boolean {
-  return block.because !== 'busy' && block.waitMs > briefWaitMs;
 }

@@ -3,6 +3,7 @@ import type { CircuitBreaker } from './circuit-breaker.ts';
 import { LimitedTenants } from './limited-tenants.ts';
 import type { ModelRoute, RouteBlock } from './model-routes.ts';
 import { mostOwnLimits, type OwnLimits } from './own-limits.ts';
+import { isOverload } from './overload.ts';
 import { ParkedRoute } from './parked-route.ts';
 import type { PressureCall, RoutePressure, Waiter } from './pressure/route-pressure.ts';
 import type { SaturationGate } from './pressure/saturation-gate.ts';
@@ -93,6 +94,11 @@ export class RouteHealth {
     return this.breaker.state !== 'closed' || this.#options.connection.state !== 'closed';
   }
 
+  /** Whether tenants called lately that its refusals do not hold back. */
+  get servesOthers(): boolean {
+    return this.#limited.spokesman === undefined;
+  }
+
   /** Why it takes no call of a response now, or of a new tenant without one; undefined when it does. */
   blockOf(response?: WaitingResponse): RouteBlock | undefined {
     return this.#blockOf(response?.tenant, response);
@@ -135,7 +141,8 @@ export class RouteHealth {
   begin(response: WaitingResponse): RouteCall | undefined {
     const { connection, gate, pressure, now } = this.#options;
     const { tenant } = response;
-    if (gate?.isClosed || pressure.blockFor(response, this.#limited.includes(tenant))) return undefined;
+    const obeys = this.#limited.includes(tenant);
+    if (gate?.isClosed || pressure.blockFor(response, obeys)) return undefined;
     if (!connection.admits || this.breaker.blockOf(tenant)) return undefined;
     const reach = connection.begin();
     const call = this.breaker.begin(response);
@@ -147,7 +154,7 @@ export class RouteHealth {
     this.#limited.called(tenant);
     for (const park of this.#parksOf(tenant)) park.called();
     gate?.begin();
-    const turn = pressure.begin();
+    const turn = pressure.begin(obeys);
     let isOver = false;
     const end = (last: () => void) => {
       if (isOver) return;
@@ -283,13 +290,4 @@ function tellReach(
   if (error.fault === 'unreachable') reach.failed();
   else if (error.fault !== undefined || error.upstreamStatus !== undefined) reach.succeeded();
   else reach.abandoned();
-}
-
-/** Statuses of a server that has too much to do, with or without `Retry-After`. */
-const busyStatuses: ReadonlySet<number | undefined> = new Set([503, 529]);
-
-/** Whether a call was refused because there were too many. */
-function isOverload({ fault, upstreamStatus, code }: ProviderError): boolean {
-  if (fault === 'limited') return true;
-  return fault === 'refused' && (busyStatuses.has(upstreamStatus) || code === 'server_is_overloaded');
 }

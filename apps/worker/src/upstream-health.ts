@@ -134,10 +134,15 @@ export class UpstreamHealth {
     return { tenant, responseId, limits, order: this.#nextOrder, lines: new Set(), wake: () => undefined };
   }
 
-  /** Whether another response may wait here for a route that takes no calls. Half of the slots are for those that can run. */
+  /** Whether another response may wait here for a route that takes no calls, or for its turn. Half of the slots are for those that can run. */
   mayWaitFor(route: ModelRoute): boolean {
     const { waiting, pressure } = this.#of(route);
-    return waiting.size < Math.max(1, pressure.most / 2);
+    return waiting.size + pressure.status.waiting < Math.max(1, pressure.most / 2);
+  }
+
+  /** Whether the calls of some tenants are held back by a route that takes those of others. */
+  servesOthers(route: ModelRoute): boolean {
+    return this.#of(route).servesOthers;
   }
 
   /**

@@ -139,6 +139,18 @@ describe('the pace of calls', () => {
     expect(takenBetween(135, 180)).toBeGreaterThan(100);
   });
 
+  it('gives its turns to the calls that keep it, however many others there are', () => {
+    let at = 0;
+    const pace = new CallPace({ now: () => at, random: () => 0 });
+    pace.begin();
+    pace.refused(0, 1_000);
+    at = 1_000;
+    for (let call = 0; call < 100; call += 1) pace.begin(false);
+    expect(pace.turns).toBe(1);
+    pace.begin();
+    expect(pace.waitMs).toBeLessThanOrEqual(100);
+  });
+
   it('does not take a refusal for its own doing when the upstream took none since the last', () => {
     let at = 0;
     const pace = new CallPace({ now: () => at, random: () => 0 });

@@ -107,13 +107,13 @@ export class CallPace {
     return Math.max(0, this.#nextAt - this.#options.now());
   }
 
-  /** A call begins. */
-  begin(): void {
+  /** A call begins. One that does not keep the pace, because calls of others have set it, takes no turn of those that do. */
+  begin(obeys = true): void {
     const { perSecond } = this;
     const now = this.#options.now();
     this.#recent.add(now, 1);
     this.#taken += 1;
-    if (perSecond === Number.POSITIVE_INFINITY) return;
+    if (!obeys || perSecond === Number.POSITIVE_INFINITY) return;
     this.#nextAt = Math.max(this.#nextAt, now - catchUpMs) + 1000 / perSecond;
   }
 

@@ -121,11 +121,12 @@ export class RoutePressure {
     return { waitMs: isLineFull ? Math.min(waitMs / 2, longestAwayMs) : waitMs, isLineFull };
   }
 
-  begin(): PressureCall {
+  /** Begins a call; `obeys` as in `blockFor`. */
+  begin(obeys = true): PressureCall {
     const { now, isAdaptive } = this.#options;
     const calledAt = now();
     this.#limit.begin();
-    this.#pace.begin();
+    this.#pace.begin(obeys);
     let isOver = false;
     const end = (last?: () => void) => {
       if (isOver) return;
