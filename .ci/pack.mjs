@@ -83,13 +83,14 @@ export function packCommand(folder) {
   });
 }
 
-/** The packages that the bundle imports by their names, at the versions that it was tested with. */
+/** The packages that the bundle imports by their names, or loads by what `createRequire` returns, at the versions that it was tested with. */
 function externalsOf(stage) {
   const lock = readJson('package-lock.json').packages;
   const names = new Set();
   for (const file of globSync('apps/sluice/dist/*.js', { cwd: stage })) {
     const code = readFileSync(join(stage, file), 'utf8');
-    const imports = /(?:\bfrom|\bimport\(?|\.resolve\()\s*["']((?:@[\w.-]+\/)?[\w.-]+)(?:\/[\w./-]*)?["']/g;
+    const imports =
+      /(?:\bfrom|\bimport\(?|\.resolve\(|\brequireInstalled(?:\$\d+)?\(|\.href\)\()\s*["']((?:@[\w.-]+\/)?[\w.-]+)(?:\/[\w./-]*)?["']/g;
     for (const [, name] of code.matchAll(imports)) names.add(name);
   }
   // A module of Node.js may have a namesake among the packages.

@@ -29,9 +29,9 @@ export async function referencePage(options: ReferencePageOptions): Promise<Fast
   const { document, documentPath, pagePath } = options;
   const app = fastify();
   // An `import` that failed fails again ever after.
-  const require = createRequire(import.meta.url);
-  const swagger = require('@fastify/swagger') as typeof fastifySwagger;
-  const swaggerUi = require('@fastify/swagger-ui') as typeof fastifySwaggerUi;
+  const requireInstalled = createRequire(import.meta.url);
+  const swagger = requireInstalled('@fastify/swagger') as typeof fastifySwagger;
+  const swaggerUi = requireInstalled('@fastify/swagger-ui') as typeof fastifySwaggerUi;
   // It reads more of itself while it is registered. What it throws there would end the process, and is an error of one that is async.
   const asyncSwagger = Object.assign(
     async (page: FastifyInstance, given: SwaggerOptions) => promisify(swagger)(page, given),

@@ -47,7 +47,8 @@ export function openPostgres({ url, onError, withinMs = 30_000 }: OpenPostgresOp
 
   // Most services have no Postgres, and need not load its client. An `import` that failed, as without a descriptor, fails again ever after.
   const open = async () => {
-    const { Pool } = createRequire(import.meta.url)('pg') as typeof pg;
+    const requireInstalled = createRequire(import.meta.url);
+    const { Pool } = requireInstalled('pg') as typeof pg;
     const made = new Pool({
       connectionString: url,
       max: mostConnections,
