@@ -7,7 +7,7 @@ import type { WaitingResponse } from './route-health.ts';
 
 const route = { provider: { id: 'up' }, model: 'm' } as ModelRoute; // nobody calls it
 
-/** What a response does that finds its only route so. */
+/** The choice of a response that finds its only route so. */
 function found(
   block: RouteBlock,
   { hasRoom = true, servesOthers = true, isInLine = false }: Partial<Record<string, boolean>> = {},

@@ -8,7 +8,7 @@ const pageSize = 500;
 
 export interface ForgottenJobsOptions {
   queue: Pick<ResponseQueue, 'names' | 'waitingIds' | 'remove'>;
-  /** Which of these responses have no end, in their order. */
+  /** Says of each of these responses whether it has no end yet. */
   areOpen: (responseIds: readonly string[]) => Promise<boolean[]>;
   logger: { warn(fields: object, message: string): void };
   onError: (error: unknown) => void;

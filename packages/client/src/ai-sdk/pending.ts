@@ -1,12 +1,12 @@
 import type { UIMessageChunk } from 'ai';
 import type { ChatStorage } from './chat-storage.ts';
 
-/** What is kept of a chat while a response runs. */
+/** The response that a chat waits for, as it is kept while that runs. */
 export interface Pending {
   responseId: string;
   /** The message that the response goes on with; absent if it is a new one. */
   messageId?: string;
-  /** What was in that message before. */
+  /** The parts that the message had before. */
   before?: UIMessageChunk[];
 }
 
@@ -46,7 +46,7 @@ async function asFarAsPossible(act: () => void | Promise<void>): Promise<void> {
   }
 }
 
-/** What was kept, unless somebody else has written there. */
+/** The response that was kept, unless somebody else has written there. */
 export function pendingIn(kept: string | undefined): Pending | undefined {
   if (kept === undefined) return undefined;
   try {

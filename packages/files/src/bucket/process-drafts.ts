@@ -21,7 +21,7 @@ export class ProcessDrafts extends Drafts {
   }
 
   override async place(): Promise<string> {
-    // What cannot be taken away keeps nobody from writing. The sweep says why.
+    // A folder that cannot be taken away keeps nobody from writing. The sweep says why.
     await (this.#cleared ??= this.#removeEnded().catch(() => undefined));
     return super.place();
   }
@@ -44,7 +44,7 @@ function folderOf(pid: number): string {
   return [hostname(), pid, bornAt(pid) ?? ''].map(encodeURIComponent).join('@');
 }
 
-/** What has become of the process whose folder has this name. */
+/** The state of the process whose folder has this name. */
 function stateOf(name: string): 'runs' | 'ended' | 'unknown' {
   const [host, id] = name.split('@');
   if (host !== encodeURIComponent(hostname()) || id === undefined) return 'unknown';

@@ -259,7 +259,7 @@ describe('what is wrong with a chat completion is named as the caller wrote it',
   ])('%s', (_what, members, code, param) => {
     const refused = () => chat(members);
     expect(refused).toThrow(expect.objectContaining({ code, param }));
-    // Whoever answers translates once more, and cannot know that it was done.
+    // The route translates once more, and cannot know that it was done.
     const answered = () => {
       try {
         return refused();
