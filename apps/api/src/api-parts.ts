@@ -244,6 +244,7 @@ export function makeApiParts({
   });
   measureApi(telemetry, metrics.registry, {
     settings: served,
+    queueLimits: () => models.queueLimits,
     live,
     queue,
     store,

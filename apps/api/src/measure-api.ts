@@ -2,7 +2,7 @@ import type { Settings } from '@sluice/config';
 import { failureCodes } from '@sluice/contract';
 import type { JournalWriter } from '@sluice/journal';
 import { readQueues } from '@sluice/operator';
-import type { ResponseQueues } from '@sluice/queue';
+import type { Limits, ResponseQueues } from '@sluice/queue';
 import type { CallerStores } from '@sluice/response-store';
 import { countEnds, measureStore, type RedisWatch, type Telemetry } from '@sluice/runtime';
 import type { LiveSettings } from '@sluice/tenants';
@@ -13,7 +13,8 @@ import { measureQueues } from './queue-metrics.ts';
 
 export interface ApiToMeasure extends Omit<ApiCounts, 'models'> {
   /** Their models are read at each use. */
-  settings: Pick<Settings, 'models' | 'console'>;
+  settings: Pick<Settings, 'models'>;
+  queueLimits: () => Limits;
   live: Pick<LiveSettings, 'limits'>;
   queue: ResponseQueues;
   store: Pick<CallerStores, 'acceptedAt' | 'tenantUse'>;
@@ -29,18 +30,18 @@ export interface ApiToMeasure extends Omit<ApiCounts, 'models'> {
 export function measureApi(
   telemetry: Telemetry,
   registry: Registry,
-  { settings, live, queue, store, redis, memories, journal, now, ...counts }: ApiToMeasure,
+  { settings, queueLimits, live, queue, store, redis, memories, journal, now, ...counts }: ApiToMeasure,
 ): void {
   const models = () => settings.models.map(({ id }) => id);
   countApi(telemetry, registry, { models, ...counts });
   countEnds(telemetry, registry, { models, codes: failureCodes });
   measureQueues(registry, {
     queue,
-    read: () => readQueues({ queue, store, settings, now }),
+    read: () => readQueues({ queue, store, now }),
     limits: () =>
       new Map(
-        settings.models.flatMap(({ queue: name, concurrency }) =>
-          concurrency === undefined ? [] : [[name, concurrency]],
+        [...queueLimits()].flatMap(([name, concurrency]) =>
+          concurrency === undefined ? [] : [[decodeURIComponent(name), concurrency]],
         ),
       ),
   });

@@ -25,9 +25,13 @@ afterEach(async () => {
 });
 
 async function build(options: { withToken: boolean; models?: TestApi['settings']['models'] }): Promise<void> {
+  const models = options.models ?? api.settings.models;
   admin = await adminAppOf(api, {
+    models: {
+      queueLimits: new Map(models.map(({ queue, concurrency }) => [queueName(queue), concurrency])),
+    },
     settings: {
-      models: options.models ?? api.settings.models,
+      models,
       workerConcurrency: 2,
       console: api.settings.console,
     },

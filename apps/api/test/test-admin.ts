@@ -41,9 +41,9 @@ export function operatorOf(api: TestApi, replaced: Partial<OperatorOptions> = {}
 
 /** The admin listener of a test api, without tokens. */
 export function adminAppOf(api: TestApi, more: Partial<AdminAppOptions> = {}): Promise<FastifyInstance> {
-  const { queue, registry, settings, live } = api;
+  const { queue, registry, settings, models, live } = api;
   return buildAdminApp({
-    ...{ queue, registry, live, operator: more.operator ?? operatorOf(api) },
+    ...{ queue, registry, models, live, operator: more.operator ?? operatorOf(api) },
     settings: { models: settings.models, workerConcurrency: 2, console: settings.console },
     token: undefined,
     actionToken: undefined,

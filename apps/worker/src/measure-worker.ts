@@ -1,7 +1,7 @@
 import type { Settings } from '@sluice/config';
 import { failureCodes } from '@sluice/contract';
 import type { JournalWriter } from '@sluice/journal';
-import { type QueueConsumer, queueName } from '@sluice/queue';
+import type { QueueConsumer, ResponseQueue } from '@sluice/queue';
 import { countEnds, measureStore, type RedisWatch, type Telemetry } from '@sluice/runtime';
 import type { Registry } from 'prom-client';
 import type { AttemptRunner } from './attempt-runner.ts';
@@ -11,18 +11,18 @@ import { countWorker } from './worker-metrics.ts';
 export interface WorkerToMeasure {
   /** Their models are read at each use. */
   settings: Pick<Settings, 'models' | 'workerConcurrency'>;
+  /** `journal`: undefined when none is kept. */
+  wired: { queue: Pick<ResponseQueue, 'names'>; journal: Pick<JournalWriter, 'dropped'> | undefined };
   runner: Pick<AttemptRunner, 'running' | 'health'>;
   consumer: Pick<QueueConsumer, 'taken' | 'inHand' | 'isTaking'>;
   redis: Pick<RedisWatch, 'isWell' | 'problems'>;
-  /** Undefined when none is kept. */
-  journal: Pick<JournalWriter, 'dropped'> | undefined;
 }
 
 /** Adds the metrics of a worker to those that every process has. */
 export function measureWorker(
   telemetry: Telemetry,
   registry: Registry,
-  { settings, runner, consumer, redis, journal }: WorkerToMeasure,
+  { settings, wired: { queue, journal }, runner, consumer, redis }: WorkerToMeasure,
 ): void {
   countWorker(telemetry, registry, {
     running: () => runner.running.size,
@@ -33,7 +33,7 @@ export function measureWorker(
     codes: failureCodes,
   });
   measureSlots(registry, {
-    names: () => [...new Set(settings.models.map(({ queue }) => queueName(queue)))],
+    names: () => queue.names,
     consumer,
     slots: settings.workerConcurrency,
   });

@@ -149,10 +149,10 @@ export class WorkerProcess {
     });
     measureWorker(telemetry, this.#metrics.registry, {
       settings,
+      wired: this.#wired,
       runner: this.#runner,
       consumer: this.#cells,
       redis: this.#redis,
-      journal: this.#wired.journal,
     });
     if (settings.webhooks.enabled) {
       this.#webhooks = new WorkerWebhooks({ settings, wired: this.#wired, workerId, sendEvent, logger });

@@ -9,7 +9,7 @@ import { WorkerReport } from './worker-report.ts';
 export interface WorkerStatsOptions {
   /** Their models are read at each use. */
   settings: Settings;
-  wired: Pick<Wired<WorkerClients, unknown>, 'clients' | 'keyPrefix' | 'clock' | 'telemetry'>;
+  wired: Pick<Wired<WorkerClients, unknown>, 'clients' | 'keyPrefix' | 'clock' | 'telemetry' | 'queue'>;
   runner: Pick<AttemptRunner, 'running' | 'health'>;
   worker: Pick<QueueConsumer, 'inHand'>;
   isStopping: () => boolean;
@@ -19,7 +19,7 @@ export interface WorkerStatsOptions {
 /** Reports a worker to the console. */
 export function workerStats({
   settings,
-  wired: { clients, keyPrefix, clock, telemetry },
+  wired: { clients, keyPrefix, clock, telemetry, queue: queues },
   runner: { running, health },
   worker,
   isStopping,
@@ -27,7 +27,7 @@ export function workerStats({
 }: WorkerStatsOptions): ProcessStats {
   const report = new WorkerReport({
     telemetry,
-    queues: () => [...new Set(settings.models.map(({ queue }) => queue))],
+    queues: () => queues.names.map(decodeURIComponent),
     slots: settings.workerConcurrency,
     inHand: (queue) => worker.inHand(queueName(queue)),
     running: () => running.size,

@@ -61,7 +61,7 @@ export interface OperatorOptions
     Pick<WebhookActsOptions, 'deliveries'>,
     Pick<BulkActsOptions, 'now' | 'logger' | 'reportEveryMs'> {
   settings: Pick<Settings, 'models' | 'console'>;
-  models: ModelActsOptions['models'] & ProviderActsOptions['models'];
+  models: ModelActsOptions['models'] & ProviderActsOptions['models'] & ServiceReportsOptions['models'];
   live: LiveSettings;
   /** For the audit log, acts, statistics and the mark of the store. */
   connection: Redis;

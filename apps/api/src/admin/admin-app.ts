@@ -20,6 +20,7 @@ export interface AdminAppOptions {
   settings: ScaleOptions['settings'] & AdminContext['settings'];
   /** The settings with every model that is served, for an autoscaler; `settings` by default. */
   served?: ScaleOptions['settings'];
+  models: { readonly queueLimits: ReturnType<ScaleOptions['queueLimits']> };
   live: AdminContext['live'];
   operator: AdminContext['operator'];
   /** Without one only requests that name a loopback host are answered. */
@@ -47,6 +48,7 @@ export async function buildAdminApp({
   registry,
   settings,
   served = settings,
+  models,
   live,
   operator,
   token,
@@ -84,7 +86,7 @@ export async function buildAdminApp({
   registerRoot(app, consolePath);
   registerConsole(app);
   registerMetrics(app, registry);
-  registerScale(app, { queue, settings: served });
+  registerScale(app, { queue, settings: served, queueLimits: () => models.queueLimits });
   registerQueues(app, queue);
   return app;
 }

@@ -1,4 +1,4 @@
-import { type Settings, suggestName } from '@sluice/config';
+import { suggestName } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import type { Act, QueueSwitch } from '@sluice/contract/admin';
 import { queueName, type ResponseQueues } from '@sluice/queue';
@@ -7,16 +7,15 @@ import type { Asker, Audit } from '../audit/audit.ts';
 import { cancelWaiting, type Draining, waitingResponses } from './drain-queue.ts';
 
 export interface OperatorQueuesOptions {
-  settings: Pick<Settings, 'models'>;
   store: Draining['store'];
-  queue: Draining['queue'] & Pick<ResponseQueues, 'pause' | 'resume' | 'backlog'>;
+  queue: Draining['queue'] & Pick<ResponseQueues, 'names' | 'pause' | 'resume' | 'backlog'>;
   /** Told of each queue that was paused or resumed. */
   onQueueSwitched: (switched: { queue: string; isPaused: boolean }) => void;
   audit: Pick<Audit, 'perform'>;
   acts: Pick<BulkActs, 'start'>;
 }
 
-/** Acts of operators on whole queues, by their names in the settings. */
+/** Acts of operators on whole queues that are served, by their names in the settings. Those that models have left are among them. */
 export class OperatorQueues {
   readonly #options: OperatorQueuesOptions;
 
@@ -63,11 +62,12 @@ export class OperatorQueues {
   }
 
   #known(queue: string): string {
-    const names = [...new Set(this.#options.settings.models.map((model) => model.queue))];
-    if (names.includes(queue)) return queueName(queue);
+    const { names } = this.#options.queue;
+    const name = queueName(queue);
+    if (names.includes(name)) return name;
     throw new ServiceError(
       'not_found',
-      `There is no queue of this name in the settings: ${suggestName(queue, names)}`,
+      `There is no queue of this name: ${suggestName(queue, names.map(decodeURIComponent))}`,
       { param: 'queue' },
     );
   }

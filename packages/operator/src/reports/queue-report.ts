@@ -15,18 +15,17 @@ export interface ReadQueue {
   oldestReadyWaitMs: number | undefined;
 }
 
-/** Reads each queue of the settings, in their order. */
+/** Reads each queue that is served: those of the settings in their order, and behind them those that models have left. */
 export async function readQueues({
   queue,
   store,
-  settings,
   now,
-}: Pick<ReportSources, 'queue' | 'store' | 'settings' | 'now'>): Promise<ReadQueue[]> {
-  const names = [...new Set(settings.models.map((model) => model.queue))];
+}: Pick<ReportSources, 'queue' | 'store' | 'now'>): Promise<ReadQueue[]> {
+  const { names } = queue;
   const read: ReadQueue[] = [];
   for (let first = 0; first < names.length; first += pageSize) {
     const page = names.slice(first, first + pageSize);
-    const depths = await Promise.all(page.map((name) => queue.depth(queueName(name))));
+    const depths = await Promise.all(page.map((name) => queue.depth(name)));
     const jobs = depths.flatMap(({ oldest, oldestReady }) => [oldest ?? [], oldestReady ?? []].flat());
     const at = now();
     const acceptedAt = await store.acceptedAt(jobs.map(({ responseId }) => responseId));
@@ -34,7 +33,7 @@ export async function readQueues({
       job && Math.max(0, at - (acceptedAt[jobs.indexOf(job)] ?? job.addedAt));
     for (const [each, depth] of depths.entries()) {
       read.push({
-        queue: page[each] ?? '',
+        queue: decodeURIComponent(page[each] ?? ''),
         depth,
         oldestWaitMs: waitOf(depth.oldest),
         oldestReadyWaitMs: waitOf(depth.oldestReady),
@@ -48,9 +47,10 @@ export async function readQueues({
 export function queueRows(
   read: readonly ReadQueue[],
   processes: readonly HeardProcess[],
-  { settings }: Pick<ReportSources, 'settings'>,
+  { settings, models: live }: Pick<ReportSources, 'settings' | 'models'>,
 ): QueueOverview[] {
   const slots = slotsOf(processes);
+  const limits = live.queueLimits;
   const models = Map.groupBy(settings.models, (model) => model.queue);
   return read.map(({ queue, depth, oldestWaitMs }) => {
     const ofQueue = models.get(queue) ?? [];
@@ -61,7 +61,7 @@ export function queueRows(
       waiting: depth.waiting,
       active: depth.active,
       oldest_wait_ms: oldestWaitMs ?? null,
-      concurrency: ofQueue[0]?.concurrency ?? null,
+      concurrency: limits.get(queueName(queue)) ?? null,
       slots: settings.console.statistics ? (slots.get(queue) ?? 0) : null,
     };
   });

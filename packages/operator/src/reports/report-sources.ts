@@ -12,7 +12,9 @@ export interface ReportSources {
   keys: { readonly known: KnownKeys };
   /** The limits and the use of tenants, in their order. */
   tenantUse: TenantReporter;
-  queue: Pick<ResponseQueues, 'depth'>;
+  /** How many jobs run at once of each queue that is served, by its encoded name; undefined for no limit. */
+  models: { readonly queueLimits: ReadonlyMap<string, number | undefined> };
+  queue: Pick<ResponseQueues, 'depth' | 'names'>;
   store: Pick<ResponseStores, 'acceptedAt'>;
   stats: Pick<StatsReader, 'read' | 'forget'>;
   history: Pick<HistoryReader, 'read'>;

@@ -1,10 +1,12 @@
 import type { Settings } from '@sluice/config';
-import { queueName, type QueueBacklog, type ResponseQueues } from '@sluice/queue';
+import { type Limits, queueName, type QueueBacklog, type ResponseQueues } from '@sluice/queue';
 import type { FastifyInstance } from 'fastify';
 
 export interface ScaleOptions {
   queue: Pick<ResponseQueues, 'backlog'>;
   settings: Pick<Settings, 'models' | 'workerConcurrency'>;
+  /** Of each queue that is served, also of those that models have left. */
+  queueLimits: () => Limits;
 }
 
 /** What an autoscaler is told of a model, or of the model that needs most. */
@@ -32,11 +34,11 @@ const mostSlots = 10_000;
  * `?slots=` says how many requests for a model one worker runs at a time, for a pool whose workers have another
  * `workerConcurrency` than this api.
  */
-export function registerScale(app: FastifyInstance, { queue, settings }: ScaleOptions): void {
+export function registerScale(app: FastifyInstance, { queue, settings, queueLimits }: ScaleOptions): void {
   app.get<{ Querystring: { model?: unknown; slots?: unknown } }>('/scale', async (request, reply) => {
     const { models, workerConcurrency } = settings;
     const { model, slots: given = workerConcurrency } = request.query;
-    const asked = model === undefined ? models : models.filter(({ id }) => id === model);
+    const asked = models.filter(({ id }) => id === model);
     if (model !== undefined && asked.length === 0) {
       return reply.code(404).send({ error: "'model' is not the id of a model in the settings" });
     }
@@ -44,7 +46,10 @@ export function registerScale(app: FastifyInstance, { queue, settings }: ScaleOp
     if (!Number.isInteger(slots) || slots < 1 || slots > mostSlots) {
       return reply.code(400).send({ error: `'slots' must be a whole number from 1 to ${mostSlots}` });
     }
-    const limits = new Map(asked.map(({ queue: name, concurrency }) => [queueName(name), concurrency]));
+    const limits =
+      model === undefined
+        ? queueLimits()
+        : new Map(asked.map(({ queue: name, concurrency }) => [queueName(name), concurrency]));
     const scales = await Promise.all(
       [...limits].map(async ([name, limit]) => scaleOf(await queue.backlog(name), { limit, slots })),
     );
