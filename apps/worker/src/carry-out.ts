@@ -11,7 +11,7 @@ import {
   planOfFailure,
 } from './conclude-attempt.ts';
 import { estimatedUsage } from './estimated-usage.ts';
-import type { FindRouteDependencies } from './find-route.ts';
+import { type FindRouteDependencies, sendAway } from './find-route.ts';
 import { giveBack } from './give-back.ts';
 import { chooseRoute, type RouteBlock, untried } from './model-routes.ts';
 import type { PostponedResponses } from './postponed-responses.ts';
@@ -143,11 +143,16 @@ async function waitForRetry(
 async function postpone(
   dependencies: CarryOutDependencies,
   attempt: Attempt,
-  { because, waitMs }: RouteBlock,
+  { because, waitMs: blockedMs }: RouteBlock,
 ): Promise<NextStep> {
-  const { postponed, holdQueue, telemetry, random } = dependencies;
-  const { record, signal } = attempt;
+  const { health, postponed, holdQueue, telemetry, random } = dependencies;
+  const { record, signal, owner } = attempt;
   const heldMs = holdQueue(record.queue);
+  // However many are away, it has a second try in its time.
+  const mostMs = Math.max(blockedMs, attempt.remainingMs / 2);
+  const waiter = health.waiter(owner);
+  const isLimited = because === 'busy' || because === 'parked';
+  const waitMs = (isLimited && sendAway(health, attempt.routes, waiter, mostMs)) || blockedMs;
   // Another worker may reach the upstream, and this one takes no jobs meanwhile.
   const isForOthers = because === 'open' && heldMs >= waitMs;
   const afterMs = withJitter(isForOthers ? Math.min(waitMs, handOverMs) : waitMs, random);

@@ -12,7 +12,11 @@ function found(
   block: RouteBlock,
   { hasRoom = true, servesOthers = true, isInLine = false }: Partial<Record<string, boolean>> = {},
 ) {
-  const health = { blockOf: () => block, mayWaitFor: () => hasRoom, servesOthers: () => servesOthers };
+  const health = {
+    blockOf: () => block,
+    mayWaitFor: () => hasRoom,
+    at: () => ({ servesOthers: () => servesOthers }),
+  };
   const dependencies = { health, serverLoads: { of: () => 0 }, now: () => 0, random: () => 0 };
   const attempt = { tried: new Map(), mayRetry: true, calls: {}, routes: [route] };
   const waiter = { lines: new Set(isInLine ? [{} as RoutePressure] : []) };

@@ -68,7 +68,7 @@ export function findRoute(
   if (!mayWaitHere(block, waitedMs) || !mayWait(block, attempt)) return choice;
   const mayHoldUp =
     block.because === 'busy'
-      ? waiter.lines.size === 0 && routes.some((route) => health.servesOthers(route))
+      ? waiter.lines.size === 0 && routes.some((route) => health.at(route).servesOthers(waiter))
       : block.waitMs > briefWaitMs;
   if (mayHoldUp && !routes.some((route) => health.mayWaitFor(route))) return choice;
   return { kind: 'wait', block, routes };
@@ -85,6 +85,29 @@ export async function waitForRoute(
   if (calls.wait?.because !== because) telemetry.emit('attempt.blocked', { ...about(record), because });
   calls.wait = { since: calls.wait?.since ?? now(), because };
   await health.waitForTurn(waiter, routes, { atMostMs: withJitter(waitMs, random), signal });
+}
+
+/**
+ * Sends a response away that should wait elsewhere, for its turn or for the end of a park. Returns for how long, in milliseconds, so that all that were
+ * sent away come back about as they can be served; undefined if none of the routes is busy or parked by now.
+ *
+ * @param mostMs the longest time, in milliseconds.
+ */
+export function sendAway(
+  health: FindRouteDependencies['health'],
+  routes: readonly ModelRoute[],
+  waiter: WaitingResponse,
+  mostMs: number,
+): number | undefined {
+  let soonest: { route: ModelRoute; awayMs: number } | undefined;
+  for (const route of routes) {
+    const block = health.blockOf(route, waiter);
+    if (block?.because !== 'busy' && block?.because !== 'parked') continue;
+    const awayMs = Math.min(health.at(route).pressure.awayMs(block.waitMs), mostMs);
+    if (!soonest || awayMs < soonest.awayMs) soonest = { route, awayMs };
+  }
+  if (soonest) health.at(soonest.route).pressure.sentAway(soonest.awayMs);
+  return soonest?.awayMs;
 }
 
 function mayWaitHere(block: RouteBlock, waitedMs: number): boolean {

@@ -65,6 +65,15 @@ export class LimitedTenants {
     return found;
   }
 
+  /** Whether a tenant with recent calls does not obey. */
+  get isSomebodyFree(): boolean {
+    const since = this.#now() - rememberedMs;
+    for (const [tenant, { calledAt }] of this.#tenants.entries()) {
+      if (calledAt >= since && !this.includes(tenant)) return true;
+    }
+    return false;
+  }
+
   #isAlone(tenant: string | undefined, since: number): boolean {
     for (const [other, { calledAt }] of this.#tenants.entries()) {
       if (other !== tenant && calledAt >= since) return false;

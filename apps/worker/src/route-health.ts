@@ -94,9 +94,10 @@ export class RouteHealth {
     return this.breaker.state !== 'closed' || this.#options.connection.state !== 'closed';
   }
 
-  /** Whether tenants called lately that its refusals do not hold back. */
-  get servesOthers(): boolean {
-    return this.#limited.spokesman === undefined;
+  /** Whether a response waits for its turn here because of refusals, while tenants called lately that need not. */
+  servesOthers(response: WaitingResponse): boolean {
+    const obeys = this.#limited.includes(response.tenant);
+    return obeys && this.#limited.isSomebodyFree && this.blockOf(response)?.because === 'busy';
   }
 
   /** Why it takes no call of a response now, or of a new tenant without one; undefined when it does. */

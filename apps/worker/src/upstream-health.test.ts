@@ -3,6 +3,7 @@ import { Telemetry } from '@sluice/runtime';
 import { within } from '@sluice/testing';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { sendAway } from './find-route.ts';
 import type { ModelRoute } from './model-routes.ts';
 import { OwnLimits } from './own-limits.ts';
 import { UpstreamHealth } from './upstream-health.ts';
@@ -370,6 +371,39 @@ describe('a route that limits calls', () => {
     health.begin(small, response('one'));
     expect(health.blockOf(small, response('one'))).toMatchObject({ because: 'busy' });
     for (let calls = 0; calls < 31; calls += 1) expect(health.begin(small, response('other'))).toBeDefined();
+  });
+});
+
+describe('a route at which one tenant waits for its turn', () => {
+  const limited = { fault: 'limited', retryAfterMs: 1_000 } as const;
+
+  it('serves others while somebody calls that need not wait', () => {
+    const { health, fail, response, succeed, pass } = setUp();
+    fail(small, limited, response('flood'));
+    pass(1_000);
+    succeed(small, response('flood'));
+    expect(health.blockOf(small, response('flood'))).toMatchObject({ because: 'busy' });
+    expect(health.at(small).servesOthers(response('flood'))).toBe(false);
+    succeed(small, response('other'));
+    expect(health.at(small).servesOthers(response('flood'))).toBe(true);
+    expect(health.at(small).servesOthers(response('other'))).toBe(false);
+    // Nobody stands in the line of a route that is down, or that takes its calls.
+    expect(health.at(elsewhere).servesOthers(response('flood'))).toBe(false);
+  });
+
+  it('has it back elsewhere later, the more it has sent away', () => {
+    const { health, fail, response, succeed, pass } = setUp();
+    fail(small, limited, response('flood'));
+    pass(1_000);
+    succeed(small, response('flood'));
+    const away = (mostMs = 600_000) =>
+      sendAway(health, [elsewhere, small], response('flood'), mostMs) ?? Number.NaN;
+    const first = away();
+    for (let each = 0; each < 3_000; each += 1) away();
+    expect(first).toBeLessThan(1_000);
+    expect(away()).toBeGreaterThan(20_000);
+    expect(away(7_000)).toBe(7_000);
+    expect(sendAway(health, [elsewhere], response('flood'), 600_000)).toBeUndefined();
   });
 });
 

@@ -140,9 +140,9 @@ export class UpstreamHealth {
     return waiting.size + pressure.status.waiting < Math.max(1, pressure.most / 2);
   }
 
-  /** Whether the calls of some tenants are held back by a route that takes those of others. */
-  servesOthers(route: ModelRoute): boolean {
-    return this.#of(route).servesOthers;
+  /** What is known of a route. */
+  at(route: ModelRoute): Pick<RouteHealth, 'servesOthers' | 'pressure'> {
+    return this.#of(route);
   }
 
   /**

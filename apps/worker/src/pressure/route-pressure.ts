@@ -1,6 +1,8 @@
 import { CallPace } from './call-pace.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { LatencyGradient } from './latency-gradient.ts';
+import { RecentCalls } from './recent-calls.ts';
+import { SentAway } from './sent-away.ts';
 
 /** How this process reacts to an upstream that has too much to do; see `pressure` of a provider in the settings. */
 export interface PressureSettings {
@@ -53,7 +55,7 @@ const lineMs = 3_000;
 /** Nobody knows when a call ends and makes room. Look again after this long, in milliseconds. */
 const roomLookMs = 2_000;
 
-/** The longest time for which a response is sent away, in milliseconds. */
+/** The longest time for which a response is sent away while few others are, in milliseconds. */
 const longestAwayMs = 5_000;
 
 /**
@@ -70,12 +72,15 @@ export class RoutePressure {
   readonly #gradient: LatencyGradient | undefined;
   /** Sorted by order. */
   readonly #line: Waiter[] = [];
+  readonly #begun = new RecentCalls();
+  readonly #away: SentAway;
   #timer: NodeJS.Timeout | undefined;
   #most: number;
 
   constructor(options: RoutePressureOptions) {
     this.#options = options;
     this.#most = options.most;
+    this.#away = new SentAway(options);
     const { latencyTolerance, isAdaptive } = options;
     this.#limit = new ConcurrencyLimit(options);
     this.#pace = new CallPace(options);
@@ -121,12 +126,25 @@ export class RoutePressure {
     return { waitMs: isLineFull ? Math.min(waitMs / 2, longestAwayMs) : waitMs, isLineFull };
   }
 
+  /** For how long a response should wait elsewhere that cannot be served before `waitMs`, in milliseconds; see `SentAway`. */
+  awayMs(waitMs: number): number {
+    const { perSecond } = this.#pace;
+    const served = Number.isFinite(perSecond) ? perSecond : this.#begun.sum(this.#options.now());
+    return this.#away.nextMs(waitMs, served);
+  }
+
+  /** A response waits elsewhere for so long, in milliseconds. */
+  sentAway(awayMs: number): void {
+    this.#away.add(awayMs);
+  }
+
   /** Begins a call; `obeys` as in `blockFor`. */
   begin(obeys = true): PressureCall {
     const { now, isAdaptive } = this.#options;
     const calledAt = now();
     this.#limit.begin();
     this.#pace.begin(obeys);
+    this.#begun.add(calledAt, 1);
     let isOver = false;
     const end = (last?: () => void) => {
       if (isOver) return;
