@@ -20,6 +20,8 @@ export interface BatchRunOptions {
   readLine: ReadLine;
   /** How many of its lines wait or run at a time. */
   linesAtOnce: number;
+  /** It ends when its results have so many bytes. */
+  resultBytes: number;
   /** Aborted when this process is to leave the batch to another one. */
   leaving: AbortSignal;
   /** Whether no other process can have begun to go on with it. */
@@ -39,6 +41,14 @@ const inputGone: BatchError = {
   param: 'input_file_id',
 };
 
+/** The error of a batch whose results were too large before all of its lines had run. */
+const resultsTooLarge = (bytes: number): BatchError => ({
+  code: 'file_limit_reached',
+  message: `The results have ${bytes} bytes or more before all lines have run. Please send the other lines in a batch of their own.`,
+  line: null,
+  param: null,
+});
+
 /** Another process runs the batch, or it is gone. */
 export class BatchLost extends Error {
   override readonly name = 'BatchLost';
@@ -57,6 +67,8 @@ export class BatchRun {
   readonly #lost = new AbortController();
   /** Aborted when this process is to leave the batch, or has lost it. */
   readonly #gone: AbortSignal;
+  /** Whether its results have as many bytes as they may. */
+  #isFull = false;
   /** Whether a process before has begun with its lines. */
   #hadBegun = false;
 
@@ -135,12 +147,17 @@ export class BatchRun {
   async #runLines(batch: StoredBatch, results: ResultFiles): Promise<StoredBatch> {
     const { now } = this.#options;
     if (batch.status === 'cancelling' || now() >= batch.expiresAt) this.#ending.abort();
+    this.#endIfFull(results);
     const watching = this.#watch(results);
     let ending: BatchEnding;
+    let error: BatchError | undefined;
     try {
       const hasRead = await this.#runAll(batch, results);
       ending = await this.#settled(results);
-      if (ending === 'completed' && !hasRead) ending = 'failed';
+      if (ending === 'completed' && !hasRead) error = inputGone;
+      if (ending === 'completed' && this.#isFull && !hasAll(batch, results))
+        error = resultsTooLarge(this.#options.resultBytes);
+      if (error) ending = 'failed';
       if (ending === 'expired') await this.#writeExpired(batch, results);
     } finally {
       this.#over.abort();
@@ -151,7 +168,7 @@ export class BatchRun {
       ...stored,
       status: 'finalizing',
       ending,
-      ...(ending === 'failed' && { errors: [inputGone] }),
+      ...(error && { errors: [error] }),
       at: { ...stored.at, finalizing: now() },
       counts: countsOf(stored, results),
       tokens: counts.tokens,
@@ -176,6 +193,13 @@ export class BatchRun {
     }
   }
 
+  /** Lets the batch end once its results have as many bytes as they may. */
+  #endIfFull({ bytes }: ResultFiles): void {
+    if (bytes < this.#options.resultBytes) return;
+    this.#isFull = true;
+    this.#ending.abort();
+  }
+
   #note(results: ResultFiles): Promise<StoredBatch> {
     return this.#change((stored) => ({
       ...stored,
@@ -190,6 +214,7 @@ export class BatchRun {
       batch,
       hadBegun: this.#hadBegun,
       results,
+      onAdded: () => this.#endIfFull(results),
       gone: this.#gone,
       ending: this.#ending.signal,
     });
@@ -201,7 +226,8 @@ export class BatchRun {
     await results.sync();
     const batch = await store.get(name);
     if (batch?.status === 'cancelling') return 'cancelled';
-    return this.#ending.signal.aborted && batch && now() >= batch.expiresAt ? 'expired' : 'completed';
+    const hasExpired = this.#ending.signal.aborted && batch && now() >= batch.expiresAt;
+    return hasExpired && !this.#isFull ? 'expired' : 'completed';
   }
 
   /** What has not ended by the window is said to have expired. */
@@ -252,6 +278,10 @@ export class BatchRun {
     if (!changed) throw new BatchLost();
     return changed;
   }
+}
+
+function hasAll({ counts: { total } }: StoredBatch, { counts }: ResultFiles): boolean {
+  return counts.completed + counts.failed >= total;
 }
 
 function countsOf({ counts: { total } }: StoredBatch, { counts }: ResultFiles): StoredBatch['counts'] {

@@ -22,6 +22,8 @@ export interface BatchRunnerOptions {
   onEnd: (name: BatchName, end: BatchEnd) => Promise<void>;
   /** How many lines of a batch wait or run at a time. */
   linesAtOnce: number;
+  /** A batch ends when its results have so many bytes. */
+  resultBytes: number;
   /** How long another process waits for this one, in milliseconds. */
   leaseMs: number;
   /** Milliseconds since 1970, by the clock that all processes have. */
@@ -140,7 +142,7 @@ export class BatchRunner {
   }
 
   #start(name: BatchName): void {
-    const { store, files, server, readLine, linesAtOnce, logger, now, everyMs } = this.#options;
+    const { store, files, server, readLine, linesAtOnce, resultBytes, logger, now, everyMs } = this.#options;
     const leaving = this.#leaving.signal;
     const run = new BatchRun({
       name,
@@ -150,6 +152,7 @@ export class BatchRunner {
       server,
       readLine,
       linesAtOnce,
+      resultBytes,
       now,
       leaving,
       isHeld: () => !leaving.aborted && performance.now() < this.#heldUntil,

@@ -4,7 +4,7 @@ import type { Files } from '@sluice/files';
 import { type BatchLine, idOfWrong, linesOf, type RawLine, type ReadLine } from './batch-lines.ts';
 import type { BatchName } from './batch-store.ts';
 import { type LineAnswer, LineLeft, type LineServer } from './line-server.ts';
-import { answered, type ResultFiles } from './result-files.ts';
+import { answered, type LineResult, type ResultFiles, type ResultKind } from './result-files.ts';
 import type { StoredBatch } from './stored-batch.ts';
 
 export interface LineRunOptions {
@@ -13,6 +13,8 @@ export interface LineRunOptions {
   /** Whether a process before has begun with its lines: what that one had accepted ends with the batch, too. */
   hadBegun: boolean;
   results: ResultFiles;
+  /** Called after each result. */
+  onAdded: () => void;
   files: Files;
   server: LineServer;
   readLine: ReadLine;
@@ -104,10 +106,16 @@ export class LineRun {
 
   /** A wrong line has failed its batch before anything ran, unless it is wrong alone. */
   async #refuse(raw: RawLine, problem: BatchError): Promise<void> {
-    const { batch, results, server } = this.#options;
+    const { batch, server } = this.#options;
     const customId = idOfWrong(raw, batch.endpoint);
     if (customId === undefined) return;
-    await results.add('errors', answered(customId, server.refuse(batch.endpoint, problem)));
+    await this.#add('errors', answered(customId, server.refuse(batch.endpoint, problem)));
+  }
+
+  async #add(kind: ResultKind, result: LineResult): Promise<void> {
+    const { results, onAdded } = this.#options;
+    await results.add(kind, result);
+    onAdded();
   }
 
   async #runLine({ number, customId, body, isKept }: BatchLine, gone: AbortSignal): Promise<void> {
@@ -126,7 +134,7 @@ export class LineRun {
     try {
       // It was cancelled with the batch: what comes of it is said by how the batch ends.
       if (answer.isCancelled && ending.aborted) return;
-      await results.add(answer.status < 300 ? 'output' : 'errors', answered(customId, answer));
+      await this.#add(answer.status < 300 ? 'output' : 'errors', answered(customId, answer));
     } finally {
       answer.free?.();
     }

@@ -157,6 +157,11 @@ export class ResultFiles {
     await this.#save(signal);
   }
 
+  /** How many bytes the results have. */
+  get bytes(): number {
+    return this.#files.output.bytes + this.#files.errors.bytes;
+  }
+
   /** Adds a result, once the results before it were added. It may still be lost with the machine before `sync`. */
   add(kind: ResultKind, result: LineResult): Promise<void> {
     this.#writing = this.#writing.then(async () => {

@@ -136,6 +136,7 @@ function aRunner(more: Partial<BatchRunnerOptions> = {}): { runner: BatchRunner;
     readLine: (_tenant, raw, endpoint) => parseLine(raw, endpoint),
     logger,
     linesAtOnce: 10,
+    resultBytes: 1e9,
     leaseMs: 1_000,
     now: () => now,
     everyMs: 10,
@@ -251,6 +252,20 @@ describe('a batch', () => {
     expect(await linesIn(batch.output_file_id)).toMatchObject([{ custom_id: 'line-0' }]);
     await eventually(() => told.length > 0);
     expect(told).toMatchObject([{ status: 'failed' }]);
+  });
+
+  it('fails with what has ended when its results are too large, unless that is all of them', async () => {
+    const [large, whole] = [await aBatch(['one', 'two', 'three']), await aBatch(['one'])];
+    const { told } = aRunner({ linesAtOnce: 1, resultBytes: 10 });
+    const batch = await ended(large);
+    expect(batch).toMatchObject({
+      status: 'failed',
+      errors: { data: [{ code: 'file_limit_reached', message: expect.stringContaining('10 bytes') }] },
+      request_counts: { total: 3, completed: 1, failed: 0 },
+    });
+    expect(await linesIn(batch.output_file_id)).toMatchObject([{ custom_id: 'line-0' }]);
+    expect(await ended(whole)).toMatchObject({ status: 'completed', request_counts: { completed: 1 } });
+    await eventually(() => told.length === 2);
   });
 
   it('whose input was deleted can be cancelled, and expires', async () => {

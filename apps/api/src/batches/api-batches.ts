@@ -53,6 +53,7 @@ export class ApiBatches {
         if (outbox) await tellOfBatch(connection, keys, outbox, { ...name, type: `batch.${status}`, at });
       },
       linesAtOnce: settings.files.batchLines,
+      resultBytes: settings.files.batchResultBytes,
       leaseMs: settings.recovery.lockMs,
       now,
     });
