@@ -27,9 +27,10 @@ export function makeScenario(seed: number): Scenario {
     return { seed, apis, workers, keepsRecords: false, callers: makeLine(random.fork('line')), faults: [] };
   }
   const crowd = makeCrowd(random.fork('crowd'));
-  const callers = Array.from({ length: crowd.callers }, (_, at) =>
+  const made = Array.from({ length: crowd.callers }, (_, at) =>
     makeCaller(random.fork(`caller ${at}`), `c${at}`, crowd),
   );
+  const callers = crowd.isPatient ? withLongEnds(new Random(seed).fork('long ends'), made) : made;
   const names = [
     ...Array.from({ length: apis }, (_, at) => `api-${at}`),
     ...Array.from({ length: workers }, (_, at) => `worker-${at}`),
@@ -101,6 +102,20 @@ function makeLine(random: Random): CallerPlan[] {
       calls: [good(random, false)],
       acts: [],
     };
+  });
+}
+
+/** In some of the stories most good answers are too long for a record: their ends go in pieces, and are read in pieces. */
+function withLongEnds(random: Random, callers: readonly CallerPlan[]): readonly CallerPlan[] {
+  if (!random.happens(0.12)) return callers;
+  return callers.map((caller) => {
+    const isLong = random.happens(0.7);
+    const [first, ...others] = caller.calls.map((call): CallPlan => {
+      if (!isLong || call.end !== 'finish') return call;
+      const betweenMs = Math.min(call.betweenMs, longestMs / longTokens);
+      return { ...call, betweenMs, tokens: longTokens, tokenLength: 20_000 };
+    });
+    return first ? { ...caller, calls: [first, ...others] } : caller;
   });
 }
 
@@ -198,6 +213,9 @@ function bad(random: Random, isPatient: boolean): CallPlan {
 /** The longest that a good call takes until its first token, and from there to its last, in milliseconds: with a long outage, less than it may take. */
 const longestMs = 4_000;
 
+/** Tokens of a long answer. */
+const longTokens = 24;
+
 /** Now and then an answer is too long for a message, and too long to wait in memory for a slow reader. */
 function good(random: Random, isPatient: boolean): CallPlan {
   const isLong = random.happens(0.01);
@@ -206,7 +224,7 @@ function good(random: Random, isPatient: boolean): CallPlan {
     longestMs,
   );
   const betweenMs = random.skewed(random.pick([0.5, 5, 60]));
-  const tokens = isLong ? 24 : random.between(1, 6);
+  const tokens = isLong ? longTokens : random.between(1, 6);
   return {
     firstMs,
     betweenMs: Math.min(betweenMs, longestMs / tokens),
