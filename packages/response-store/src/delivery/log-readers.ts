@@ -228,7 +228,10 @@ class EndOfReader {
   /** Reads what was found; undefined when it is gone by now. */
   async read(found: FoundEnd): Promise<KnownEnd | undefined> {
     if (found.kind === 'read') return parseEnd(found.json);
-    if (this.#open) return this.#open;
+    if (this.#open?.isOf(found.bytes)) return this.#open;
+    // Nothing is held while more is waited for.
+    this.#open?.close();
+    this.#open = undefined;
     const { responseId, ends, hold, holdBeside } = this.#options;
     this.#open = await ends.open(responseId, { bytes: found.bytes, hold, holdBeside });
     if (this.#isClosed) this.#open?.close();
