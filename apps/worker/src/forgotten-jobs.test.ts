@@ -8,8 +8,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Queues in memory, of which every response is open that is not said to have ended. */
-function looking(jobs: Record<string, string[]>) {
+/** Queues in memory, of which every response is open that is not said to have ended. Workers that take turns share those. */
+function looking(jobs: Record<string, string[]>, turns = new Map<string, number>()) {
   const ended = new Set<string>();
   const errors: unknown[] = [];
   const store = { isAway: false, asked: 0 };
@@ -23,6 +23,11 @@ function looking(jobs: Record<string, string[]>) {
       remove: async (name, responseId) => {
         jobs[name] = (jobs[name] ?? []).filter((id) => id !== responseId);
       },
+    },
+    takeTurn: async (name, forMs) => {
+      if (Date.now() < (turns.get(name) ?? 0)) return false;
+      turns.set(name, Date.now() + forMs);
+      return true;
     },
     areOpen: async (ids) => {
       store.asked += 1;
@@ -71,4 +76,23 @@ it('goes on after Redis was away, and looks no more once it was stopped', async 
   await vi.advanceTimersByTimeAsync(60_000);
   expect(jobs).toEqual({ wide: [] });
   await next.forgotten.stop();
+});
+
+it('looks through a queue once a minute, however many workers there are, and goes on where one of them is gone', async () => {
+  const turns = new Map<string, number>();
+  const one = looking({ narrow: ['narrow-1'], wide: ['wide-1'] }, turns);
+  const other = looking({ wide: ['wide-1'], own: ['own-1'] }, turns);
+  const asked = () => [one.store.asked, other.store.asked];
+  one.forgotten.start();
+  await vi.advanceTimersByTimeAsync(20_000);
+  other.forgotten.start();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(asked()).toEqual([2, 1]);
+  await vi.advanceTimersByTimeAsync(120_000);
+  expect(asked()).toEqual([6, 3]);
+
+  await one.forgotten.stop();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(asked()).toEqual([6, 5]);
+  await other.forgotten.stop();
 });

@@ -3,11 +3,19 @@ import { RegularLook, type ResponseQueue } from '@sluice/queue';
 /** How often the jobs that wait outside of their queues are looked through, in milliseconds. */
 const lookEveryMs = 60_000;
 
+/**
+ * How long a queue is left to the worker that looks through it, in milliseconds: a little less than the time between two looks of one worker,
+ * which may find it again.
+ */
+const turnMs = 55_000;
+
 /** Jobs looked at by one command: well below a millisecond of everybody's time. */
 const pageSize = 500;
 
 export interface ForgottenJobsOptions {
   queue: Pick<ResponseQueue, 'names' | 'waitingIds' | 'remove'>;
+  /** Takes the turn to look through a queue for so many milliseconds, unless another worker has it. */
+  takeTurn: (name: string, forMs: number) => Promise<boolean>;
   /** Says of each of these responses whether it has no end yet. */
   areOpen: (responseIds: readonly string[]) => Promise<boolean[]>;
   logger: { warn(fields: object, message: string): void };
@@ -18,8 +26,8 @@ export interface ForgottenJobsOptions {
  * Removes the jobs of ended responses that wait for a time. Whoever ends a response removes its job next, and a process that dies in between
  * leaves it: no worker would take it for up to a day, and it would count as waiting.
  *
- * Each worker looks at the queues of its models, because nobody knows those of all pools. Twice is fine. A response is open before it has a
- * job, so no job of one that is about to begin goes.
+ * Each worker looks at the queues of its models, because nobody knows those of all pools, and at each of them in turn with the others: a look costs
+ * Redis as much as there are jobs that wait. Twice is fine. A response is open before it has a job, so no job of one that is about to begin goes.
  */
 export class ForgottenJobs {
   readonly #options: ForgottenJobsOptions;
@@ -42,7 +50,10 @@ export class ForgottenJobs {
   }
 
   async #look(): Promise<void> {
-    for (const name of this.#options.queue.names) await this.#lookThrough(name);
+    const { queue, takeTurn } = this.#options;
+    for (const name of queue.names) {
+      if (!this.#isStopping && (await takeTurn(name, turnMs))) await this.#lookThrough(name);
+    }
   }
 
   async #lookThrough(name: string): Promise<void> {

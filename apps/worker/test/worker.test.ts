@@ -282,6 +282,27 @@ describe.skipIf(!hasServer)(
   },
 );
 
+describe('a job that outlived its response', () => {
+  it('is removed as a worker starts, unless another one has looked through the queue just now', async () => {
+    upstream.onChatCompletions(({ stream }) => answerWhole(stream(), 'Hello'));
+    const { queue, keys } = responses;
+    const name = queueName(model);
+    const forgotten = ['1', '2'].map((digit) => `create-response_0${digit.repeat(32)}`);
+    const isThere = () => Promise.all(forgotten.map((id) => queue.isDeferred(name, id)));
+    await queue.defer(name, forgotten[0] ?? '');
+    await startWorker();
+    await eventually(async () => !(await isThere())[0]);
+
+    await queue.defer(name, forgotten[1] ?? '');
+    await started.pop()?.stop('terminated');
+    await startWorker();
+    await responses.ended(await responses.accept());
+    expect(await isThere()).toEqual([false, true]);
+    // Whoever looked through it may be gone.
+    expect(await redis.client.pttl(`${keys.prefix}forgotten-jobs:${name}`)).toBeGreaterThan(0);
+  });
+});
+
 describe('an upstream that fails', () => {
   it('is asked again while nothing is visible', async () => {
     let asked = 0;

@@ -77,6 +77,8 @@ export class CallerStore extends ResponseStore {
     super(options, mostInLine);
     this.#ends = new OpenEnds(this.access);
     const { subscriber, commands, bulk, processId, leaseOver, onError } = options;
+    // Behind a new connection may be a store that has lost the last ends.
+    for (const connection of [commands, bulk]) connection.on('close', this.#ends.forget);
     this.#processId = processId;
     const leases = this.keys.cells.map((cell) => this.keys.inCell(cell).apiProcess(processId));
     const { keys } = this;

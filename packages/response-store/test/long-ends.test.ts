@@ -66,7 +66,7 @@ async function startedApi() {
   });
   await api.start();
   cleanups.push(() => api.stop());
-  return { api, longReads, bytesBesideLong: () => received };
+  return { api, connections, longReads, bytesBesideLong: () => received };
 }
 
 /** Memory as an api holds it: how much at a time, and at most. */
@@ -144,6 +144,28 @@ describe('a long end of a response', () => {
     third?.close();
     expect([held.now, freeBeside.mock.calls.length, api.openEnds]).toEqual([0, 2, 0]);
   });
+
+  it.each(['commands', 'bulk'] as const)(
+    'is read anew behind a connection that was lost, whoever has it open (%s)',
+    async (name) => {
+      const { api, connections, longReads } = await startedApi();
+      const id = await store.ended({}, output);
+      const bytes = (await api.read(id))?.longEndBytes ?? 0;
+      const { held, hold } = memory();
+      const before = await api.openEnd(id, { bytes, hold });
+      const lost = new Promise((resolve) => connections[name].once('close', resolve));
+      connections[name].disconnect(true);
+      await within(lost);
+      const after = await api.openEnd(id, { bytes, hold });
+      expect([longReads(), held.now, api.openEnds]).toEqual([2, 2 * bytes, 2]);
+      before?.close();
+      const joined = await api.openEnd(id, { bytes, hold });
+      expect([longReads(), held.now, api.openEnds]).toEqual([2, bytes, 1]);
+      after?.close();
+      joined?.close();
+      expect([held.now, api.openEnds]).toEqual([0, 0]);
+    },
+  );
 
   it('is read when there is room for it, and not before', async () => {
     const { api, longReads } = await startedApi();

@@ -18,7 +18,7 @@ export async function storeContents(redis: TestRedis): Promise<Map<string, strin
  * themselves and of the cells that they reach, what is kept for the console, and what is told of ends.
  */
 export function isHousekeeping(key: string): boolean {
-  return /:(api:[0-9a-f-]{36}|rescuer:[^:]+|stalled(-check)?|process(es|es:heard|es:wills|:[^:]+)|store-mark:.+|stats:.+|cells|cell-processes|journal|outbox(:[^:]+)*)$/.test(
+  return /:(api:[0-9a-f-]{36}|rescuer:[^:]+|stalled(-check)?|forgotten-jobs:.+|process(es|es:heard|es:wills|:[^:]+)|store-mark:.+|stats:.+|cells|cell-processes|journal|outbox(:[^:]+)*)$/.test(
     key,
   );
 }

@@ -127,7 +127,7 @@ describe('many answers with large requests and long ends', () => {
             open.delete(responseId);
             shared.free();
           };
-          return { end, hollowBytes: 0, close };
+          return { end, hollowBytes: 0, isOf: () => true, close };
         }
       },
     };

@@ -46,6 +46,7 @@ export class WorkerCell {
     this.#rescue = rescueOfWorker({ cell, runner, logger });
     this.#forgotten = new ForgottenJobs({
       queue: cell.queue,
+      takeTurn: (name, forMs) => this.#takeTurn(name, forMs),
       areOpen: (responseIds) => cell.store.areOpen(cell.name, responseIds),
       logger,
       onError: throttledWarning(logger, 'jobs not looked through').warn,
@@ -78,6 +79,12 @@ export class WorkerCell {
     this.#stopping.abort(new Error('the worker stops'));
     this.#watchdog.stop();
     await Promise.all([this.#rescue.stop(), this.#forgotten.stop()]);
+  }
+
+  async #takeTurn(queueName: string, forMs: number): Promise<boolean> {
+    const { clients, keyPrefix } = this.#options.cell;
+    const key = `${keyPrefix}forgotten-jobs:${queueName}`;
+    return (await clients.commands.set(key, '1', 'PX', forMs, 'NX')) === 'OK';
   }
 
   #makeConsumer(): QueueConsumer {

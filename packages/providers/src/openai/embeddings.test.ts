@@ -42,6 +42,18 @@ function answer(embeddingOf: (at: number) => unknown, order = (data: object[]) =
 }
 
 describe('embeddings of an upstream', () => {
+  it('are asked for to the last batch while the provider closes', async () => {
+    const closed: Promise<void>[] = [];
+    answer((at) => {
+      if (at === 0) closed.push(provider.close());
+      return base64(at);
+    });
+    const texts = Array.from({ length: 300 }, (_, at) => `text ${at}`);
+    expect(vectorsIn(await all(run(provider, generationOf(texts))))).toHaveLength(300);
+    await Promise.all(closed);
+    expect(upstream.requests).toHaveLength(3);
+  });
+
   it('are asked for as base64, and are a message each', async () => {
     answer((at) => base64(at, 0.5));
     const chunks = await all(run(provider, generationOf(['a', 'b'], { form: 'texts', dimensions: 2 })));

@@ -398,6 +398,34 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
     expect(await upstream.requests[0]?.ended).toBe('aborted');
   });
 
+  it('answers a request that is printed while the provider closes, and none after it', async () => {
+    answer(async ({ stream }) => {
+      const out = stream();
+      await send(out, wire.finish('stop'));
+      out.done();
+    });
+    const provider = made();
+    const input = [{ type: 'message', role: 'user', content: 'x'.repeat(4 * 1024 * 1024) }];
+    const chunks = all(run(provider, request({ input })));
+    expect(upstream.requests).toEqual([]);
+    const closed = provider.close();
+    expect((await chunks).at(-1)).toEqual({ type: 'finish', reason: 'stop' });
+    await closed;
+    expect(await failure(provider)).toMatchObject({ message: "Provider 'up' is closed." });
+  });
+
+  it('lets the provider close whose call is given up while its request is printed', async () => {
+    const provider = made();
+    const input = [{ type: 'message', role: 'user', content: 'x'.repeat(4 * 1024 * 1024) }];
+    const left = new AbortController();
+    const refused = expect(all(run(provider, request({ input }), left.signal))).rejects.toThrow('left');
+    const closed = provider.close();
+    left.abort(new Error('left'));
+    await refused;
+    await closed;
+    expect(upstream.requests).toEqual([]);
+  });
+
   it('is not called any more once the provider is closed', async () => {
     const provider = made();
     await provider.close();

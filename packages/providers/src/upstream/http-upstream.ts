@@ -59,7 +59,23 @@ export class HttpUpstream {
   }
 
   /**
-   * Sends a request and returns the value of its answer, which is JSON.
+   * Begins a call, of one request or several. `close` waits until the returned function is called, also while no request is under way.
+   *
+   * @throws {ProviderError} when the upstream is closed, or its key is absent.
+   */
+  begin(): () => void {
+    this.#checkOpen();
+    this.#checkKey();
+    const over = Promise.withResolvers<void>();
+    this.#running.add(over.promise);
+    return () => {
+      this.#running.delete(over.promise);
+      over.resolve();
+    };
+  }
+
+  /**
+   * Sends a request of a call that has begun, and returns the value of its answer, which is JSON.
    *
    * @throws {ProviderError} when the upstream fails; otherwise the reason of the signal.
    */
@@ -69,8 +85,6 @@ export class HttpUpstream {
     signal,
     traceparent,
   }: Pick<UpstreamCall, 'path' | 'body' | 'signal' | 'traceparent'>): Promise<unknown> {
-    this.#checkOpen();
-    this.#checkKey();
     signal.throwIfAborted();
     const answer = new JsonAnswer({ providerId: this.#settings.id, timeouts: this.#timeouts, signal });
     const over = answer.over.finally(() => this.#running.delete(over));
@@ -79,10 +93,8 @@ export class HttpUpstream {
     return answer.value;
   }
 
-  /** Sends a request and returns its events. The caller has to release the stream. */
+  /** Sends the request of a call that has begun, and returns its events. The caller has to release the stream, for which `close` waits as well. */
   open(call: UpstreamCall): EventStream {
-    this.#checkOpen();
-    this.#checkKey();
     const stream = new EventStream({
       providerId: this.#settings.id,
       timeouts: this.#timeouts,
@@ -150,7 +162,8 @@ export class HttpUpstream {
   /** Refuses new calls, waits for the running ones, and closes every connection. Safe to call twice. */
   close(): Promise<void> {
     this.#closing ??= (async () => {
-      await Promise.all(this.#running);
+      // One that runs may send another request.
+      while (this.#running.size > 0) await Promise.all(this.#running);
       await this.#agent.destroy();
     })();
     return this.#closing;

@@ -1,4 +1,4 @@
-import type { Generation } from '@sluice/contract';
+import type { EmbeddingRequest, Generation } from '@sluice/contract';
 import { isLong, printLong } from '@sluice/contract/print-long';
 import { AllowedCalls } from '../allowed-calls.ts';
 import { embed } from '../openai/embeddings.ts';
@@ -55,12 +55,7 @@ export class UpstreamProvider implements Provider {
   ): AsyncGenerator<ProviderChunk, void, undefined> {
     call.signal.throwIfAborted();
     if (generation.embedding) {
-      yield* embed(generation, generation.embedding, {
-        providerId: this.id,
-        call,
-        ask: (path, body) =>
-          this.#upstream.ask({ path, body, signal: call.signal, traceparent: call.traceparent }),
-      });
+      yield* this.#embed(generation, generation.embedding, call);
       return;
     }
     const reader = this.#protocol.reader(generation);
@@ -97,21 +92,44 @@ export class UpstreamProvider implements Provider {
     }
   }
 
+  async *#embed(
+    generation: Generation,
+    embedding: EmbeddingRequest,
+    call: ProviderCall,
+  ): AsyncGenerator<ProviderChunk, void, undefined> {
+    const { signal, traceparent } = call;
+    const leave = this.#upstream.begin();
+    try {
+      yield* embed(generation, embedding, {
+        providerId: this.id,
+        call,
+        ask: (path, body) => this.#upstream.ask({ path, body, signal, traceparent }),
+      });
+    } finally {
+      leave();
+    }
+  }
+
   /** Sends the request. What was sent is kept by nobody while the answer is read. */
   async #ask(generation: Generation, call: ProviderCall): Promise<EventStream> {
     const protocol = this.#protocol;
-    const form = protocol.requestBody(generation, call.model);
-    const body = isLong(form) ? await printLong(form) : JSON.stringify(form);
-    call.signal.throwIfAborted();
-    return this.#upstream.open({
-      path: protocol.path,
-      body,
-      signal: call.signal,
-      traceparent: call.traceparent,
-      echoBytes: protocol.echoBytes(generation),
-      repeatsAnswer: protocol.repeatsAnswer,
-      pace: call.pace,
-    });
+    const leave = this.#upstream.begin();
+    try {
+      const form = protocol.requestBody(generation, call.model);
+      const body = isLong(form) ? await printLong(form) : JSON.stringify(form);
+      call.signal.throwIfAborted();
+      return this.#upstream.open({
+        path: protocol.path,
+        body,
+        signal: call.signal,
+        traceparent: call.traceparent,
+        echoBytes: protocol.echoBytes(generation),
+        repeatsAnswer: protocol.repeatsAnswer,
+        pace: call.pace,
+      });
+    } finally {
+      leave();
+    }
   }
 
   close(): Promise<void> {

@@ -139,8 +139,8 @@ export class DerivedEvents implements LogReader {
   readonly #end: EndOfReader;
   /** The end that a message brought: a response that is deleted right behind it still ends for its readers. */
   #last: string | undefined;
-  /** The events behind the last one that was read. They are not derived anew: an item may have very many. */
-  #rest: { after: number; events: Generator<LoggedEvent> } | undefined;
+  /** The end that is told in part, and its events behind the last one that was read. They are not derived anew: an item may have very many. */
+  #rest: { after: number; known: KnownEnd; events: Generator<LoggedEvent> } | undefined;
 
   constructor(options: LogReaderOptions) {
     this.#options = options;
@@ -153,17 +153,22 @@ export class DerivedEvents implements LogReader {
         this.#last ??= end;
         resync();
       },
-      resync,
+      resync: () => {
+        // A store that comes back may have lost it. What was told in part goes on: there cannot be two answers in one.
+        if (!this.#rest) this.#last = undefined;
+        resync();
+      },
     };
   }
 
   async events(cursor: number, count: number): Promise<LoggedEvent[]> {
     if (this.#rest?.after !== cursor) {
+      this.#rest = undefined;
       const progress = await this.#progress();
       if (!progress) return [];
       const events = derivedEvents(progress, cursor);
       if (!progress.known) return [...events];
-      this.#rest = { after: cursor, events };
+      this.#rest = { after: cursor, known: progress.known, events };
     }
     const page: LoggedEvent[] = [];
     let characters = 0;
@@ -173,14 +178,17 @@ export class DerivedEvents implements LogReader {
       page.push(value);
       characters += value.json.length;
     }
-    this.#rest.after = page.at(-1)?.sequenceNumber ?? cursor;
+    const last = page.at(-1);
+    // Nothing of the end is told to a reader that is behind it.
+    if (last) this.#rest.after = last.sequenceNumber;
+    else this.#rest = undefined;
     return page;
   }
 
   async end(): Promise<KnownEnd | undefined | null> {
+    if (this.#rest) return this.#rest.known;
     if (this.#last !== undefined) return parseEnd(this.#last);
     const { access, responseId, reads } = this.#options;
-    if (this.#end.known) return this.#end.known;
     const found = await reads.run(() => readEnd(access, responseId));
     return found && ((await this.#end.read(found)) ?? null);
   }
@@ -217,15 +225,13 @@ class EndOfReader {
     this.#options = options;
   }
 
-  /** The long end that was read. */
-  get known(): KnownEnd | undefined {
-    return this.#open;
-  }
-
   /** Reads what was found; undefined when it is gone by now. */
   async read(found: FoundEnd): Promise<KnownEnd | undefined> {
     if (found.kind === 'read') return parseEnd(found.json);
-    if (this.#open) return this.#open;
+    if (this.#open?.isOf(found.bytes)) return this.#open;
+    // Nothing is held while more is waited for.
+    this.#open?.close();
+    this.#open = undefined;
     const { responseId, ends, hold, holdBeside } = this.#options;
     this.#open = await ends.open(responseId, { bytes: found.bytes, hold, holdBeside });
     if (this.#isClosed) this.#open?.close();

@@ -1,5 +1,7 @@
 import { completed, nothingProduced } from '@sluice/contract';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { BoundedReads } from './bounded-reads.ts';
+import { DerivedEvents, type LogReaderOptions } from './log-readers.ts';
 import type { RelayMessage } from './message.ts';
 import type { LoggedEvent } from '../reading/read-events.ts';
 import { printEnd } from '../record/end-json.ts';
@@ -366,6 +368,82 @@ function randomNumbers(seed: number): () => number {
     return state / 4_294_967_296;
   };
 }
+
+describe('a subscription to a response without a log', () => {
+  const progress = { hasStarted: true, end: undefined as { kind: 'read'; json: string } | undefined };
+  const answer = (...texts: string[]) => {
+    const output = texts.map((text, at) => ({
+      type: 'message' as const,
+      id: `m${at}`,
+      role: 'assistant' as const,
+      status: 'completed' as const,
+      content: [{ type: 'output_text' as const, text, annotations: [], logprobs: [] }],
+    }));
+    return completed({ ...nothingProduced, output }, 1_700_000_000);
+  };
+  const printed = (...texts: string[]) =>
+    printEnd({ responseId: 'r', sequenceNumber: 9, end: answer(...texts) });
+
+  /** The subscription and its listener, over a store that answers when the test says so. */
+  function derived({ cursor = 1 } = {}) {
+    const asked: PromiseWithResolvers<unknown>[] = [];
+    const run = () => {
+      asked.push(Promise.withResolvers());
+      return asked.at(-1)?.promise;
+    };
+    // Everything that is read here is short, and how far the response is.
+    const options = { responseId: 'r', reads: { run } as unknown as BoundedReads } as LogReaderOptions;
+    const reader = new DerivedEvents(options);
+    const ignored = () => undefined;
+    const subscription = new Subscription({
+      cursor,
+      readFirst: true,
+      reader,
+      onClose: ignored,
+      onError: ignored,
+    });
+    return { subscription, listener: reader.listener(() => subscription.resync()), asked };
+  }
+
+  it('tells no end that came before the store came back without it', async () => {
+    const { subscription, listener, asked } = derived();
+    const next = subscription.next(never);
+    listener.offer({ responseId: 'r', events: [], end: printed('lost') });
+    listener.resync();
+    asked[0]?.reject(new Error('Connection is closed.'));
+    await vi.advanceTimersByTimeAsync(0);
+    asked[1]?.resolve(progress);
+    expect(await next).toMatchObject({ events: [{ sequenceNumber: 2 }], end: undefined });
+  });
+
+  it('goes on with an end that it has told in part', async () => {
+    const { subscription, listener, asked } = derived();
+    const first = subscription.next(never);
+    asked[0]?.resolve({ ...progress, end: { kind: 'read', json: printed('x'.repeat(200_000)) } });
+    const numbers = (await first)?.events.map(({ sequenceNumber }) => sequenceNumber) ?? [];
+    listener.offer({ responseId: 'r', events: [], end: printed('another') });
+    listener.resync();
+    const rest = await readAll(subscription);
+    expect({ ...rest, numbers: [...numbers, ...rest.numbers] }).toEqual({
+      numbers: range(2, 9),
+      last: answer('x'.repeat(200_000)),
+    });
+    expect(asked).toHaveLength(1);
+  });
+
+  it('tells a reader behind an end that was lost what the next end has behind its cursor', async () => {
+    const { subscription, listener, asked } = derived({ cursor: 12 });
+    const all = readAll(subscription);
+    asked[0]?.resolve({ ...progress, end: { kind: 'read', json: printed('lost') } });
+    await vi.advanceTimersByTimeAsync(0);
+    asked[1]?.reject(new Error('Connection is closed.'));
+    listener.resync();
+    await vi.advanceTimersByTimeAsync(0);
+    asked[2]?.resolve(progress);
+    listener.offer({ responseId: 'r', events: [], end: printed('one', 'two') });
+    expect(await all).toEqual({ numbers: range(13, 15), last: answer('one', 'two') });
+  });
+});
 
 describe('a subscription that is asked for what is at hand', () => {
   it('gives it page by page, then says that there is nothing yet, and does not wait', async () => {

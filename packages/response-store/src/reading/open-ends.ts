@@ -22,6 +22,8 @@ export interface KnownEnd {
 export interface OpenEnd extends KnownEnd {
   /** How many bytes its short parts have as JSON if these are many, for which its reader holds memory; 0 otherwise. */
   hollowBytes: number;
+  /** Whether it is what a store has that says that the end has so many bytes. A failover may have replaced it. */
+  isOf: (bytes: number) => boolean;
   close: () => void;
 }
 
@@ -39,6 +41,7 @@ export interface EndReading {
 type ReadEnd = KnownEnd & Pick<OpenEnd, 'hollowBytes'> & { free: () => void };
 
 interface SharedEnd {
+  bytes: number;
   readers: number;
   read: Promise<ReadEnd | undefined>;
 }
@@ -52,10 +55,15 @@ const smallHollow = 64 * 1024;
 /**
  * The long ends of responses that are read in a process. Any number of readers of a response share one copy, and the memory
  * that is held for it: the bytes as the store has them, and of what they mean no more than the short parts.
+ *
+ * A store that failed over may have another end of the same response. One of another length is told from it; `forget` on a connection that was lost,
+ * for those of the same length.
  */
 export class OpenEnds {
   readonly #access: Pick<LargeAccess, 'ends' | 'keys'>;
+  /** Those that further readers may join. */
   readonly #shared = new Map<string, SharedEnd>();
+  readonly #open = new Set<SharedEnd>();
 
   constructor(access: Pick<LargeAccess, 'ends' | 'keys'>) {
     this.#access = access;
@@ -63,8 +71,13 @@ export class OpenEnds {
 
   /** How many ends are in memory. */
   get size(): number {
-    return this.#shared.size;
+    return this.#open.size;
   }
+
+  /** Has whoever opens an end from now on read it anew. Who has opened one keeps it. */
+  readonly forget = (): void => {
+    this.#shared.clear();
+  };
 
   /**
    * Opens an end of so many bytes, once there is room for it; undefined when it is gone by now. Rejects when there is no
@@ -72,25 +85,26 @@ export class OpenEnds {
    */
   async open(responseId: string, { bytes, hold, holdBeside }: EndReading): Promise<OpenEnd | undefined> {
     for (;;) {
-      const known = this.#shared.get(responseId);
+      const known = this.#known(responseId, bytes);
       if (known && !holdBeside) return this.#join(responseId, known);
       if (known && holdBeside) {
         const read = await known.read;
         if (!read) return undefined;
         const freeBeside = await holdBeside(read.hollowBytes);
         // Its readers may have closed it meanwhile.
-        if (this.#shared.get(responseId) === known) return this.#join(responseId, known, freeBeside);
+        if (this.#known(responseId, bytes) === known) return this.#join(responseId, known, freeBeside);
         freeBeside();
         continue;
       }
       const free = await hold(bytes);
       // Each reader waits for its own room, since another may wait for longer. By now somebody may have read the end.
-      if (this.#shared.has(responseId)) {
+      if (this.#known(responseId, bytes)) {
         free();
         continue;
       }
-      const shared: SharedEnd = { readers: 0, read: this.#read(responseId, { bytes, hold, free }) };
+      const shared: SharedEnd = { bytes, readers: 0, read: this.#read(responseId, { bytes, hold, free }) };
       this.#shared.set(responseId, shared);
+      this.#open.add(shared);
       return this.#join(responseId, shared);
     }
   }
@@ -106,6 +120,12 @@ export class OpenEnds {
     return { sequenceNumber, json: hollow, texts };
   }
 
+  /** The end of a response that is open and has so many bytes. */
+  #known(responseId: string, bytes: number): SharedEnd | undefined {
+    const shared = this.#shared.get(responseId);
+    return shared?.bytes === bytes ? shared : undefined;
+  }
+
   async #join(responseId: string, shared: SharedEnd, freeBeside?: () => void): Promise<OpenEnd | undefined> {
     shared.readers += 1;
     let isOpen = true;
@@ -116,13 +136,15 @@ export class OpenEnds {
       freeBeside?.();
       shared.readers -= 1;
       if (shared.readers > 0) return;
-      this.#shared.delete(responseId);
+      this.#open.delete(shared);
+      if (this.#shared.get(responseId) === shared) this.#shared.delete(responseId);
       free?.();
     };
+    const isOf = (bytes: number) => this.#known(responseId, bytes) === shared;
     try {
       const read = await shared.read;
       free = read?.free;
-      if (read) return { end: read.end, texts: read.texts, hollowBytes: read.hollowBytes, close };
+      if (read) return { end: read.end, texts: read.texts, hollowBytes: read.hollowBytes, isOf, close };
       close();
       return undefined;
     } catch (error) {
