@@ -61,7 +61,7 @@ export const filesSchema = z
         'How many lines of a batch wait or run at a time, at most: all batches together have the places of a model that other responses leave free.',
     }),
     batchResultBytes: wholeNumber(1, 2 ** 50)
-      .default(5_368_709_120)
+      .default(2_147_483_648)
       .meta({
         description:
           'Most bytes of the results of a batch, or a few answers more. A batch whose results have as many ends as failed, with what it has. Eight batches run at a time, and have theirs on the disk of one api.',

@@ -38,6 +38,30 @@ const knownElsewhere: ReadonlySet<string> = new Set([
 /** Defects that the service has had, or could have, and that only a history shows. */
 const ownMutants: readonly Mutant[] = [
   {
+    name: 'a drain leaves what waits for a time or a place',
+    patch: {
+      file: 'packages/operator/src/queues/drain-queue.ts',
+      find: "['worker', 'time', 'worker'] as const",
+      replace: "['worker'] as const",
+    },
+  },
+  {
+    name: 'a drain leaves what a worker has given back',
+    patch: {
+      file: 'packages/operator/src/queues/drain-queue.ts',
+      find: "if (kind !== 'begun') return kind === 'ended';",
+      replace: "return kind === 'ended';",
+    },
+  },
+  {
+    name: 'a pause is answered before its queue is paused',
+    patch: {
+      file: 'packages/operator/src/queues/operator-queues.ts',
+      find: 'await this.#options.queue[verb](this.#known(queue));',
+      replace: "if (verb === 'resume') await this.#options.queue[verb](this.#known(queue));",
+    },
+  },
+  {
     name: 'an end leaves what was reserved of a budget',
     patch: {
       file: 'packages/admission/src/leave.lua',
