@@ -1,5 +1,5 @@
 import fileSystem from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import fileActs, { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { hostname, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -193,5 +193,26 @@ describe('drafts of a bucket', () => {
     await store.sweep(Date.now());
     expect(await names()).toEqual([own, running, unread].toSorted());
     expect(await readdir(join(machine, 'drafts', own))).toHaveLength(1);
+  });
+
+  it.runIf(tellsBirths)('that cannot be taken away hold up no others, and no file that expires', async () => {
+    const path = join(machine, 'content');
+    await writeFile(path, 'x');
+    const file = { id: `file-${'a'.repeat(32)}`, name: 'a', purpose: 'user_data', createdAt: 1 } as const;
+    await store.keep('t', { ...file, bytes: 1, expiresAt: 2 }, { path, bytes: 1 });
+    const own = basename(dirname((await write()).path));
+    await leave(hostname(), process.pid, 'a boot');
+    await leave(hostname(), process.pid, 'b boot');
+    const remove = vi.spyOn(fileActs, 'rm');
+    remove.mockRejectedValueOnce(new Error('not permitted'));
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      remove.mockRestore();
+      syncBuiltinESMExports();
+    });
+    await expect(store.sweep(Date.now())).rejects.toThrow('not permitted');
+    expect(await names()).toHaveLength(2);
+    expect(await names()).toContain(own);
+    expect(bucket.objects.size).toBe(0);
   });
 });

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { bornAt, isRunning } from '@sluice/runtime';
 import { orNone } from '../absent.ts';
-import { Drafts, sweepFolder } from '../drafts.ts';
+import { Drafts, inTurn, sweepFolder } from '../drafts.ts';
 
 /**
  * The drafts of this process, in a folder of its own among those of others. What a process of this machine left that has ended is taken away before
@@ -30,15 +30,15 @@ export class ProcessDrafts extends Drafts {
   }
 
   override async sweep(): Promise<void> {
-    await this.#removeEnded();
-    await super.sweep();
-    await sweepFolder(this.#all, await this.now(), (name) => this.#stateOf(name) === 'runs');
+    const sweepOthers = async () =>
+      sweepFolder(this.#all, await this.now(), (name) => this.#stateOf(name) === 'runs');
+    await inTurn([() => this.#removeEnded(), () => super.sweep(), sweepOthers], (sweep) => sweep());
   }
 
   async #removeEnded(): Promise<void> {
-    for (const name of (await readdir(this.#all).catch(orNone)) ?? []) {
+    await inTurn((await readdir(this.#all).catch(orNone)) ?? [], async (name) => {
       if (this.#stateOf(name) === 'ended') await rm(join(this.#all, name), { recursive: true, force: true });
-    }
+    });
   }
 
   /**
