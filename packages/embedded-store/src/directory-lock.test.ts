@@ -1,8 +1,16 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fileSystem, {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { bornAt, isAlive } from '@sluice/runtime';
 import { lockDirectory } from './directory-lock.ts';
 
@@ -38,6 +46,20 @@ async function deadPid(): Promise<number> {
   return dead;
 }
 
+/** The birth of no process can be found out, as for want of a descriptor. */
+function refuseToTellBirths(): void {
+  const read = fileSystem.readFileSync;
+  const spy = vi.spyOn(fileSystem, 'readFileSync').mockImplementation((path, options) => {
+    if (String(path).startsWith('/proc/')) throw new Error('too many open files');
+    return read(path, options);
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    spy.mockRestore();
+    syncBuiltinESMExports();
+  });
+}
+
 describe('directory lock', () => {
   it('creates the directory and leaves nothing but its data behind', async () => {
     const inner = join(directory, 'a', 'b');
@@ -70,6 +92,14 @@ describe('directory lock', () => {
     await withProcess(async (pid) => {
       writeFileSync(file, JSON.stringify({ pid, bornAt: 'an earlier boot' }));
       (await lockDirectory(directory)).release();
+    });
+  });
+
+  it('refuses a directory whose holder may be the process with that number', async () => {
+    await withProcess(async (pid) => {
+      writeFileSync(file, JSON.stringify({ pid, bornAt: bornAt(pid) }));
+      refuseToTellBirths();
+      await expect(lockDirectory(directory)).rejects.toMatchObject({ name: 'FatalError' });
     });
   });
 
@@ -109,6 +139,16 @@ describe('directory lock', () => {
       });
     },
   );
+
+  it('leaves alone a process that may be no such server', async () => {
+    await withProcess(async (pid) => {
+      const server = { pid, bornAt: bornAt(pid), port: 1 };
+      writeFileSync(file, JSON.stringify({ pid: await deadPid(), server }));
+      refuseToTellBirths();
+      (await lockDirectory(directory)).release();
+      expect(isAlive(pid)).toBe(true);
+    });
+  });
 
   it('keeps the note of a server', async () => {
     const lock = await lockDirectory(directory);

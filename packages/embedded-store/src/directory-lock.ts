@@ -126,7 +126,7 @@ const POLL_MS = 50;
  */
 async function shutDownOrphan(directory: string, { server }: Claim): Promise<void> {
   if (server === undefined || !isRunning(server)) return;
-  const isOurs = server.bornAt !== undefined;
+  const isOurs = server.bornAt !== undefined && server.bornAt === bornAt(server.pid);
   const answer = await askToShutDown(server);
   if (answer === 'other' || (answer === 'nobody' && !isOurs)) return;
   if (answer !== 'ours' && isOurs) process.kill(server.pid, 'SIGTERM');

@@ -70,9 +70,16 @@ export async function sweepFolder(
   now: number,
   isKept: (name: string) => boolean | Promise<boolean> = () => false,
 ): Promise<void> {
-  for (const name of (await readdir(folder).catch(orNone)) ?? []) {
+  await inTurn((await readdir(folder).catch(orNone)) ?? [], async (name) => {
     const path = join(folder, name);
     const { mtimeMs = now } = (await stat(path).catch(orNone)) ?? {};
     if (now - mtimeMs > halfMadeMs && !(await isKept(name))) await rm(path, { recursive: true, force: true });
-  }
+  });
+}
+
+/** Acts on one after the other, also behind one that fails, so that it holds up no other. Rejects with the first failure, at the end. */
+export async function inTurn<Item>(items: Iterable<Item>, act: (item: Item) => Promise<void>): Promise<void> {
+  const failures: unknown[] = [];
+  for (const item of items) await act(item).catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
 }

@@ -16,7 +16,7 @@ import {
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { codeOf, orNone } from './absent.ts';
-import { type Draft, Drafts, sweepFolder, type Through } from './drafts.ts';
+import { type Draft, Drafts, inTurn, sweepFolder, type Through } from './drafts.ts';
 import type { FileStore } from './file-store.ts';
 import { isExpired, isFileId, parseStoredFile, type StoredFile } from './stored-file.ts';
 import { folderWork, type Work } from './work.ts';
@@ -92,21 +92,14 @@ export class FileFolder implements FileStore {
   async sweep(now: number): Promise<void> {
     const names = (await readdir(this.#path).catch(orNone)) ?? [];
     const folders = names.filter((each) => /^[0-9a-f]{32}$/.test(each)).map((name) => join(this.#path, name));
-    for (const folder of folders) {
-      for (const entry of (await readdir(folder).catch(orNone)) ?? [])
-        await removeExpired(folder, entry, now);
-    }
+    const removeAllExpired = () =>
+      inTurn(folders, async (folder) => {
+        const entries = (await readdir(folder).catch(orNone)) ?? [];
+        await inTurn(entries, (entry) => removeExpired(folder, entry, now));
+      });
     // Behind the files: the time takes a draft, for which a full disk may have no room before.
-    await this.#drafts.sweep();
-    const here = await this.#drafts.now();
-    for (const folder of folders) {
-      // A content whose description was never written.
-      await sweepFolder(
-        folder,
-        here,
-        (entry) => entry.endsWith('.json') || access(join(folder, `${entry}.json`)).then(yes, no),
-      );
-    }
+    const sweeps = [removeAllExpired, () => this.#drafts.sweep(), () => this.#sweepContents(folders)];
+    await inTurn(sweeps, (sweep) => sweep());
   }
 
   openWork(name: string): Promise<Work> {
@@ -119,6 +112,16 @@ export class FileFolder implements FileStore {
 
   async sweepWork(isOpen: (name: string) => boolean): Promise<void> {
     await sweepFolder(join(this.#path, workFolder), await this.#drafts.now(), isOpen);
+  }
+
+  /** Takes contents away whose descriptions were never written. */
+  async #sweepContents(folders: readonly string[]): Promise<void> {
+    const here = await this.#drafts.now();
+    await inTurn(folders, (folder) =>
+      sweepFolder(folder, here, (entry) => {
+        return entry.endsWith('.json') || access(join(folder, `${entry}.json`)).then(yes, no);
+      }),
+    );
   }
 
   async #linkOrCopy(from: string, to: string): Promise<void> {

@@ -1,10 +1,12 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import fileSystem from 'node:fs';
+import fileActs, { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { hostname, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { bornAt, createLogger } from '@sluice/runtime';
 import { eventually, latch } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { FileBucket } from '../src/index.ts';
 import { type BucketInMemory, startBucketInMemory } from './bucket-in-memory.ts';
 
@@ -138,6 +140,7 @@ describe('work in a bucket', () => {
 });
 
 describe('drafts of a bucket', () => {
+  const tellsBirths = process.platform === 'linux';
   const left = ['a draft', 'work on a batch'];
   const write = () => store.write(Readable.from(['x']), (source) => source);
   const names = async () => (await readdir(join(machine, 'drafts'))).toSorted();
@@ -151,7 +154,7 @@ describe('drafts of a bucket', () => {
     return name;
   }
 
-  it('are gone with their process before the next one writes', async () => {
+  it.runIf(tellsBirths)('are gone with their process before the next one writes', async () => {
     await leave(hostname(), process.pid, 'an earlier boot');
     const running = await leave(hostname(), process.ppid, bornAt(process.ppid));
     const elsewhere = await leave('another', process.pid, 'an earlier boot');
@@ -162,7 +165,7 @@ describe('drafts of a bucket', () => {
       expect((await readdir(join(machine, 'drafts', name))).toSorted()).toEqual(left);
   });
 
-  it('are swept with their process, or after days where nobody knows of it', async () => {
+  it.runIf(tellsBirths)('are swept with their process, or after days where nobody knows of it', async () => {
     const own = basename(dirname((await write()).path));
     await leave(hostname(), process.pid, 'an earlier boot');
     const running = await leave(hostname(), process.ppid, bornAt(process.ppid));
@@ -173,5 +176,43 @@ describe('drafts of a bucket', () => {
     await store.sweep(Date.now());
     expect(await names()).toEqual([own, running, elsewhere].toSorted());
     expect(await readdir(join(machine, 'drafts', own))).toHaveLength(1);
+  });
+
+  it('stay with a process of which nothing can be read for want of a descriptor', async () => {
+    const own = basename(dirname((await write()).path));
+    const running = await leave(hostname(), process.ppid, bornAt(process.ppid));
+    const unread = await leave(hostname(), process.ppid, undefined);
+    const read = vi.spyOn(fileSystem, 'readFileSync').mockImplementation(() => {
+      throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+    });
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      read.mockRestore();
+      syncBuiltinESMExports();
+    });
+    await store.sweep(Date.now());
+    expect(await names()).toEqual([own, running, unread].toSorted());
+    expect(await readdir(join(machine, 'drafts', own))).toHaveLength(1);
+  });
+
+  it.runIf(tellsBirths)('that cannot be taken away hold up no others, and no file that expires', async () => {
+    const path = join(machine, 'content');
+    await writeFile(path, 'x');
+    const file = { id: `file-${'a'.repeat(32)}`, name: 'a', purpose: 'user_data', createdAt: 1 } as const;
+    await store.keep('t', { ...file, bytes: 1, expiresAt: 2 }, { path, bytes: 1 });
+    const own = basename(dirname((await write()).path));
+    await leave(hostname(), process.pid, 'a boot');
+    await leave(hostname(), process.pid, 'b boot');
+    const remove = vi.spyOn(fileActs, 'rm');
+    remove.mockRejectedValueOnce(new Error('not permitted'));
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      remove.mockRestore();
+      syncBuiltinESMExports();
+    });
+    await expect(store.sweep(Date.now())).rejects.toThrow('not permitted');
+    expect(await names()).toHaveLength(2);
+    expect(await names()).toContain(own);
+    expect(bucket.objects.size).toBe(0);
   });
 });

@@ -114,4 +114,22 @@ describe('a folder of files', () => {
     expect((await readdir(join(path, 'batches'))).toSorted()).toEqual(['fresh', 'open']);
     await fresh.leave();
   });
+
+  it('loses what has expired and was left beside what cannot be taken away', async () => {
+    const left = await folder.write(Readable.from(['left']), pass);
+    await makeOld(left.path);
+    for (const tenant of ['t', 'u']) {
+      const draft = await folder.write(Readable.from(['x']), pass);
+      await folder.keep(tenant, { ...aFile(idOf('a')), expiresAt: 1 }, draft);
+      await rm(draft.path);
+    }
+    const remove = vi.spyOn(fileSystem, 'rm').mockRejectedValueOnce(new Error('not permitted'));
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      remove.mockRestore();
+      syncBuiltinESMExports();
+    });
+    await expect(folder.sweep(now)).rejects.toThrow('not permitted');
+    expect((await entries()).map(({ name }) => name).toSorted()).toEqual([idOf('a'), `${idOf('a')}.json`]);
+  });
 });

@@ -4,13 +4,16 @@ import { errorCode } from './fatal-error.ts';
 /** A process of this machine, told from a later one with the same id. */
 export interface ProcessIdentity {
   pid: number;
-  /** Undefined where the system does not report it. */
+  /** Undefined where the system does not report it, or did not when it was asked. */
   bornAt?: string | undefined;
 }
 
-/** Whether this very process runs. Processes of other containers or machines count as ended. */
+/**
+ * Whether this very process runs. One whose id is taken counts as running unless that process was born at another time, which a caller without a
+ * descriptor cannot find out. Processes of other containers or machines count as ended.
+ */
 export function isRunning({ pid, bornAt: born }: ProcessIdentity): boolean {
-  return isAlive(pid) && (born === undefined || born === bornAt(pid));
+  return isAlive(pid) && (born === undefined || born === (bornAt(pid) ?? born));
 }
 
 /** Whether a process with this id runs. */
@@ -25,7 +28,7 @@ export function isAlive(pid: number): boolean {
   return statFields(pid)?.[STATE] !== 'Z';
 }
 
-/** Boot and start time of a process, from Linux's /proc; undefined elsewhere. */
+/** Boot and start time of a process, from Linux's /proc; undefined elsewhere, and where that cannot be read. */
 export function bornAt(pid: number): string | undefined {
   const boot = readIfThere('/proc/sys/kernel/random/boot_id')?.trim();
   const startedAt = statFields(pid)?.[START_TIME];

@@ -637,8 +637,18 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await button(page, 'Revoke the key').click();
     const unsafe = page.getByText('has not yet stored this as safely');
     await unsafe.waitFor();
-    await page.route('**/revoke', (route) => route.fulfill({ status: 503, json: {} }), { times: 1 });
+    const answered = latch();
+    await page.route(
+      '**/revoke',
+      async (route) => {
+        await answered.wait();
+        await route.fulfill({ status: 503, json: {} });
+      },
+      { times: 1 },
+    );
     await button(page, 'Look again').click();
+    await eventually(async () => expect(await button(page, 'Look again').isDisabled()).toBe(true));
+    answered.open();
     await page.getByText('Nobody knows yet whether it is stored safely.').waitFor();
     complaints.length = 0; // of that answer
     await button(page, 'Look again').click();
@@ -684,6 +694,19 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await eventually(async () =>
       expect((await create()).headers.get('x-ratelimit-limit-requests')).toBe('1'),
     );
+    // Each notice of one that is not safe yet stays, and keeps no later one away.
+    const several = 6;
+    const unsafeAnswer = { json: { keys: 1, is_safe: false } };
+    await page.route('**/limits', (route) => route.fulfill(unsafeAnswer), { times: several });
+    for (let perMinute = 2; perMinute <= several + 1; perMinute += 1) {
+      // By the keyboard: notices may stand before a button.
+      await button(page, 'Change limits').press('Enter');
+      await dialog.getByLabel('Requests per minute').fill(`${perMinute}`);
+      await button(page, 'Change the limits').press('Enter');
+      await dialog.waitFor({ state: 'hidden' });
+    }
+    const unsafe = page.getByText('has not yet stored this as safely');
+    await eventually(async () => expect(await unsafe.count()).toBe(several));
     // The change that was refused.
     expect(complaints).toEqual([
       expect.stringMatching(/^400 for .*\/tenants\/limited\/limits$/),

@@ -40,7 +40,8 @@ function subscribe(listener: () => void): () => void {
 /** The corner where notices stand; one for the whole console. */
 export function Notices() {
   const { library, plain } = useSyncExternalStore(subscribe, () => corner);
-  if (library !== undefined) return <library.Notifications position="bottom-right" />;
+  // The newest stands at the bottom. Some stay until they are closed, and what had to wait for that would be seen too late or by nobody.
+  if (library !== undefined) return <library.Notifications position="bottom-right" limit={Infinity} />;
   if (plain === undefined) return null;
   return (
     <div className={classes['plain']} role="alert">

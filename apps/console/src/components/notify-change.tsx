@@ -1,4 +1,5 @@
 import { Button } from '@mantine/core';
+import { useState } from 'react';
 import { hideNotice, showNotice } from './notices.tsx';
 import { notifyDone, notifyFailed } from './notify.ts';
 
@@ -14,21 +15,17 @@ interface Change {
 let shown = 0;
 
 /** Says that a change is made. The notice of one that is not safe yet stays, and offers to look again. */
-export function notifyChange({ words, isSafe, again }: Change): void {
+export function notifyChange(change: Change): void {
+  const { words, isSafe, again } = change;
   if (isSafe) {
     notifyDone(words);
     return;
   }
   shown += 1;
   const id = `change-${shown}`;
-  const lookAgain = async (ask: () => Promise<boolean>) => {
-    try {
-      const isSafeNow = await ask();
-      hideNotice(id);
-      notifyChange({ words, isSafe: isSafeNow, again: ask });
-    } catch (error) {
-      notifyFailed('Nobody knows yet whether it is stored safely.', error);
-    }
+  const answered = (isSafeNow: boolean) => {
+    hideNotice(id);
+    notifyChange({ ...change, isSafe: isSafeNow });
   };
   const message = (
     <>
@@ -36,11 +33,34 @@ export function notifyChange({ words, isSafe, again }: Change): void {
       {again === undefined ? (
         'Should Redis fail now, look whether it is still so.'
       ) : (
-        <Button variant="default" size="compact-sm" onClick={() => void lookAgain(again)}>
-          Look again
-        </Button>
+        <LookAgain ask={again} onAnswer={answered} />
       )}
     </>
   );
   void showNotice({ id, message, color: 'yellow', autoClose: false, role: 'alert' });
+}
+
+interface LookAgainProps {
+  ask: () => Promise<boolean>;
+  onAnswer: (isSafe: boolean) => void;
+}
+
+/** Asks once at a time: the change is made again, and in the audit log, with each question. */
+function LookAgain({ ask, onAnswer }: LookAgainProps) {
+  const [isAsking, setAsking] = useState(false);
+  const lookAgain = async () => {
+    setAsking(true);
+    try {
+      onAnswer(await ask());
+    } catch (error) {
+      notifyFailed('Nobody knows yet whether it is stored safely.', error);
+    } finally {
+      setAsking(false);
+    }
+  };
+  return (
+    <Button variant="default" size="compact-sm" loading={isAsking} onClick={() => void lookAgain()}>
+      Look again
+    </Button>
+  );
 }

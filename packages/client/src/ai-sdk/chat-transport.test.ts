@@ -522,9 +522,9 @@ describe('a chat whose response could not be followed to its end', () => {
       return { chat, transport, asked, storage, refuse: (error?: Error) => void (refused = error) };
     }
 
-    it('has an error when its response is gone, and is whole once it can be read', async () => {
+    it('has an error when it cannot be read, and is whole once it can', async () => {
       const { chat, transport, storage, refuse } = await chatInPart();
-      const refused = refusal(404, 'not_found');
+      const refused = refusal(503, 'store_unavailable');
       refuse(refused);
       await chat.becomeVisible();
       expect(chat).toMatchObject({ status: 'error', error: refused });
@@ -533,6 +533,27 @@ describe('a chat whose response could not be followed to its end', () => {
       await chat.becomeVisible();
       expect(chat).toMatchObject({ status: 'ready', error: undefined, lastMessage: whole });
       expect(await transport.reconnectToStream({ chatId: 'chat' })).toBeNull();
+    });
+
+    it('has an error when its response is gone, however often its page is visible again', async () => {
+      const { chat, asked, refuse } = await chatInPart();
+      const refused = refusal(404, 'not_found');
+      refuse(refused);
+      for (const _ of [1, 2]) await chat.becomeVisible();
+      expect(chat).toMatchObject({ status: 'error', error: refused });
+      expect(asked.cancelled).toEqual([]);
+    });
+
+    it('has nothing to resume once it had that error and is opened again', async () => {
+      const { chat, transport, storage, refuse } = await chatInPart();
+      refuse(refusal(404, 'not_found'));
+      await (await transport.reconnectToStream({ chatId: 'chat' }))?.cancel();
+      await chat.becomeVisible();
+      expect(chat.status).toBe('error');
+      expect(await storage.get('chat')).toBeUndefined();
+      const opened = new Chat(transport);
+      await opened.resumeStream();
+      expect(opened).toMatchObject({ status: 'ready', error: undefined });
     });
 
     it('is whole also where the events have expired', async () => {

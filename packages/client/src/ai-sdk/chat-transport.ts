@@ -6,6 +6,7 @@ import { type ChatStorage, pageStorage } from './chat-storage.ts';
 import { chunksOf, inputOf } from './input-of.ts';
 import { forget, interrupted, keep, type Pending, pendingIn } from './pending.ts';
 import { asDisconnect, hasNoEvents, isGone } from './reading-failures.ts';
+import { Reading } from './reading.ts';
 import { type Resumption, Resumptions } from './resumptions.ts';
 import { UiChunks } from './ui-chunks.ts';
 
@@ -91,8 +92,9 @@ async function resume(
     return await replay(client, shown, { pending, reading });
   } catch (error) {
     if (stopped?.aborted) stopChat(shown, pending.responseId);
+    if (!isGone(error)) throw error;
     // With nothing to resume, the part that the chat shows would pass for the whole answer.
-    if (shownInPart || !isGone(error)) throw error;
+    if (shownInPart) return showGone(shown, pending, { error, reading });
     await forget(shown, pending.responseId);
     return undefined;
   }
@@ -116,37 +118,6 @@ async function replay(
     if (!isTerminal(response.status)) throw error;
     return showWhole(shown, pending, { response, reading });
   }
-}
-
-/** The reading of a response: it ends when the chat is stopped, and when nobody reads the chat any more. */
-class Reading {
-  readonly #over = new AbortController();
-  #stopped: AbortSignal | undefined;
-
-  /** Ends the connection as soon as the chat is stopped. Called once. */
-  endWith(stopped: AbortSignal | undefined): void {
-    this.#stopped = stopped;
-    stopped?.addEventListener('abort', this.#stop, { once: true });
-    if (stopped?.aborted) this.#stop();
-  }
-
-  /** Aborted when the chat is stopped. */
-  get stopped(): AbortSignal | undefined {
-    return this.#stopped;
-  }
-
-  /** For the connection. */
-  get signal(): AbortSignal {
-    return this.#over.signal;
-  }
-
-  /** Ends the connection at once, also while it waits for an event. */
-  leave(): void {
-    this.#stopped?.removeEventListener('abort', this.#stop);
-    this.#over.abort();
-  }
-
-  readonly #stop = () => this.#over.abort(this.#stopped?.reason);
 }
 
 const resumptions = new Resumptions();
@@ -254,6 +225,31 @@ function showWhole(
       leave();
       await forget(shown, responseId);
       controller.close();
+    },
+    cancel: leave,
+  };
+  // Nothing is forgotten before somebody reads.
+  return new ReadableStream(source, { highWaterMark: 0 });
+}
+
+/**
+ * Ends the reading of a response that is gone with its error. A chat has that once, since it may be opened again and show no part of the response.
+ * The AI SDK would resume one whose resumption rejects each time that its page is visible again, and take the error away when there is nothing to resume.
+ */
+function showGone(
+  shown: ShownChat,
+  { responseId }: Pending,
+  { error, reading }: { error: unknown; reading: Reading },
+): ReadableStream<UIMessageChunk> {
+  const leave = () => {
+    reading.leave();
+    endResumption(shown);
+  };
+  const source: UnderlyingDefaultSource<UIMessageChunk> = {
+    async pull(controller) {
+      leave();
+      await forget(shown, responseId);
+      controller.error(error);
     },
     cancel: leave,
   };

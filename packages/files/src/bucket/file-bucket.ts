@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Logger } from '@sluice/runtime';
-import { type Draft, type Drafts, halfMadeMs, type Through } from '../drafts.ts';
+import { type Draft, type Drafts, halfMadeMs, inTurn, type Through } from '../drafts.ts';
 import type { FileStore } from '../file-store.ts';
 import { isExpired, isFileId, type StoredFile } from '../stored-file.ts';
 import type { Work } from '../work.ts';
@@ -64,12 +64,8 @@ export class FileBucket implements FileStore {
     return this.#client.removeAll(this.#keys.ofFile(tenant, id));
   }
 
-  async sweep(now: number): Promise<void> {
-    await this.#drafts.sweep();
-    for await (const { key, bytes } of this.#client.list(this.#keys.files)) {
-      const file = this.#keys.parse(key, bytes);
-      if (file && isExpired(file, now)) await this.#client.remove(key);
-    }
+  sweep(now: number): Promise<void> {
+    return inTurn([() => this.#drafts.sweep(), () => this.#removeExpired(now)], (sweep) => sweep());
   }
 
   async openWork(name: string, signal?: AbortSignal): Promise<Work> {
@@ -86,6 +82,13 @@ export class FileBucket implements FileStore {
     for await (const { key, ageMs } of this.#client.list(allWork)) {
       const [name = ''] = key.slice(allWork.length).split('/');
       if (ageMs > halfMadeMs && !isOpen(name)) await this.#client.remove(key);
+    }
+  }
+
+  async #removeExpired(now: number): Promise<void> {
+    for await (const { key, bytes } of this.#client.list(this.#keys.files)) {
+      const file = this.#keys.parse(key, bytes);
+      if (file && isExpired(file, now)) await this.#client.remove(key);
     }
   }
 

@@ -1,9 +1,9 @@
 import { readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { bornAt, isAlive } from '@sluice/runtime';
+import { bornAt, isRunning } from '@sluice/runtime';
 import { orNone } from '../absent.ts';
-import { Drafts, sweepFolder } from '../drafts.ts';
+import { Drafts, inTurn, sweepFolder } from '../drafts.ts';
 
 /**
  * The drafts of this process, in a folder of its own among those of others. What a process of this machine left that has ended is taken away before
@@ -13,11 +13,14 @@ import { Drafts, sweepFolder } from '../drafts.ts';
  */
 export class ProcessDrafts extends Drafts {
   readonly #all: string;
+  readonly #own: string;
   #cleared: Promise<void> | undefined;
 
   constructor(all: string) {
-    super(join(all, folderOf(process.pid)));
+    const own = [hostname(), process.pid, bornAt(process.pid) ?? ''].map(encodeURIComponent).join('@');
+    super(join(all, own));
     this.#all = all;
+    this.#own = own;
   }
 
   override async place(): Promise<string> {
@@ -27,27 +30,26 @@ export class ProcessDrafts extends Drafts {
   }
 
   override async sweep(): Promise<void> {
-    await this.#removeEnded();
-    await super.sweep();
-    await sweepFolder(this.#all, await this.now(), (name) => stateOf(name) === 'runs');
+    const sweepOthers = async () =>
+      sweepFolder(this.#all, await this.now(), (name) => this.#stateOf(name) === 'runs');
+    await inTurn([() => this.#removeEnded(), () => super.sweep(), sweepOthers], (sweep) => sweep());
   }
 
   async #removeEnded(): Promise<void> {
-    for (const name of (await readdir(this.#all).catch(orNone)) ?? []) {
-      if (stateOf(name) === 'ended') await rm(join(this.#all, name), { recursive: true, force: true });
-    }
+    await inTurn((await readdir(this.#all).catch(orNone)) ?? [], async (name) => {
+      if (this.#stateOf(name) === 'ended') await rm(join(this.#all, name), { recursive: true, force: true });
+    });
   }
-}
 
-/** The name of the folder of a process of this machine. Its birth tells it from an earlier one with its id, which each process of a container may have. */
-function folderOf(pid: number): string {
-  return [hostname(), pid, bornAt(pid) ?? ''].map(encodeURIComponent).join('@');
-}
-
-/** The state of the process whose folder has this name. */
-function stateOf(name: string): 'runs' | 'ended' | 'unknown' {
-  const [host, id] = name.split('@');
-  if (host !== encodeURIComponent(hostname()) || id === undefined) return 'unknown';
-  const pid = Number(id);
-  return isAlive(pid) && name === folderOf(pid) ? 'runs' : 'ended';
+  /**
+   * The state of the process whose folder has this name. The birth in it tells the process from an earlier one with its id, which each one of a
+   * container may have.
+   */
+  #stateOf(name: string): 'runs' | 'ended' | 'unknown' {
+    if (name === this.#own) return 'runs';
+    const [host, id, birth] = name.split('@');
+    if (host !== encodeURIComponent(hostname()) || id === undefined) return 'unknown';
+    const born = birth ? decodeURIComponent(birth) : undefined;
+    return isRunning({ pid: Number(id), bornAt: born }) ? 'runs' : 'ended';
+  }
 }

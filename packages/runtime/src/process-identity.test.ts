@@ -1,0 +1,34 @@
+import { spawnSync } from 'node:child_process';
+import fileSystem from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { bornAt, isRunning } from './process-identity.ts';
+
+/** As where the process has no descriptor left. */
+function refuseToRead(): void {
+  const spy = vi.spyOn(fileSystem, 'readFileSync').mockImplementation(() => {
+    throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    spy.mockRestore();
+    syncBuiltinESMExports();
+  });
+}
+
+describe('a process', () => {
+  it.runIf(process.platform === 'linux')('is told from an earlier one with its id', () => {
+    const { pid } = process;
+    expect(isRunning({ pid, bornAt: bornAt(pid) })).toBe(true);
+    expect(isRunning({ pid, bornAt: 'an earlier boot' })).toBe(false);
+  });
+
+  it('runs as far as anybody knows while its birth cannot be read', () => {
+    const known = { pid: process.ppid, bornAt: bornAt(process.ppid) ?? 'a boot' };
+    const { pid: dead } = spawnSync(process.execPath, ['--version']);
+    refuseToRead();
+    expect(isRunning(known)).toBe(true);
+    expect(isRunning({ pid: process.ppid })).toBe(true);
+    expect(isRunning({ ...known, pid: dead })).toBe(false);
+  });
+});
