@@ -88,8 +88,8 @@ export async function waitForRoute(
 }
 
 /**
- * Sends a response away that should wait elsewhere, for its turn or for the end of a park. Returns for how long, in milliseconds, so that all that were
- * sent away come back about as they can be served; undefined if none of the routes is busy or parked by now.
+ * Sends a response away that should wait elsewhere, for its turn or for the end of a park. Returns for how long, in milliseconds, so that all of its
+ * tenant that were sent away come back about as they can be served, and sooner if another of the routes may take it sooner; undefined if one does by now.
  *
  * @param mostMs the longest time, in milliseconds.
  */
@@ -99,14 +99,19 @@ export function sendAway(
   waiter: WaitingResponse,
   mostMs: number,
 ): number | undefined {
-  let soonest: { route: ModelRoute; awayMs: number } | undefined;
+  let soonest: { line: ModelRoute | undefined; awayMs: number } | undefined;
   for (const route of routes) {
     const block = health.blockOf(route, waiter);
-    if (block?.because !== 'busy' && block?.because !== 'parked') continue;
-    const awayMs = Math.min(health.at(route).pressure.awayMs(block.waitMs), mostMs);
-    if (!soonest || awayMs < soonest.awayMs) soonest = { route, awayMs };
+    if (!block) return undefined;
+    const isLimited = block.because === 'busy' || block.because === 'parked';
+    const { away, pressure } = health.at(route);
+    const wantedMs = isLimited
+      ? away.nextMs(waiter.tenant, block.waitMs, pressure.servedPerSecond)
+      : block.waitMs;
+    const awayMs = Math.min(wantedMs, mostMs);
+    if (!soonest || awayMs < soonest.awayMs) soonest = { line: isLimited ? route : undefined, awayMs };
   }
-  if (soonest) health.at(soonest.route).pressure.sentAway(soonest.awayMs);
+  if (soonest?.line) health.at(soonest.line).away.add(waiter.tenant, soonest.awayMs);
   return soonest?.awayMs;
 }
 

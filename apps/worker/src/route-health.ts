@@ -7,6 +7,7 @@ import { isOverload } from './overload.ts';
 import { ParkedRoute } from './parked-route.ts';
 import type { PressureCall, RoutePressure, Waiter } from './pressure/route-pressure.ts';
 import type { SaturationGate } from './pressure/saturation-gate.ts';
+import { TenantsAway } from './pressure/sent-away.ts';
 import { everybody, RecentTenants } from './recent-tenants.ts';
 import { type CallOwner, RouteBreaker, type RouteBreakerOptions } from './route-breaker.ts';
 
@@ -66,6 +67,8 @@ export class RouteHealth {
   /** The park by the refusals of each tenant. */
   readonly #parks = new RecentTenants<ParkedRoute>();
   readonly #limited: LimitedTenants;
+  /** The responses that wait elsewhere. */
+  readonly away: TenantsAway;
   /** Responses that wait here while it takes none of their calls. */
   readonly waiting = new Set<WaitingResponse>();
   /** When the latest calls that were answered began, the latest first. */
@@ -79,6 +82,7 @@ export class RouteHealth {
     this.breaker = new RouteBreaker(options);
     this.parked = this.#newPark();
     this.#limited = new LimitedTenants({ now });
+    this.away = new TenantsAway({ now });
   }
 
   get pressure(): RoutePressure {

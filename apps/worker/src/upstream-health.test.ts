@@ -391,19 +391,25 @@ describe('a route at which one tenant waits for its turn', () => {
     expect(health.at(elsewhere).servesOthers(response('flood'))).toBe(false);
   });
 
-  it('has it back elsewhere later, the more it has sent away', () => {
-    const { health, fail, response, succeed, pass } = setUp();
+  it('has it back later, the more of its own it has sent away', () => {
+    const { health, fail, goDown, response, succeed, pass } = setUp();
     fail(small, limited, response('flood'));
     pass(1_000);
     succeed(small, response('flood'));
-    const away = (mostMs = 600_000) =>
-      sendAway(health, [elsewhere, small], response('flood'), mostMs) ?? Number.NaN;
+    const away = (mostMs = 600_000) => sendAway(health, [small], response('flood'), mostMs) ?? Number.NaN;
     const first = away();
     for (let each = 0; each < 3_000; each += 1) away();
     expect(first).toBeLessThan(1_000);
     expect(away()).toBeGreaterThan(20_000);
     expect(away(7_000)).toBe(7_000);
-    expect(sendAway(health, [elsewhere], response('flood'), 600_000)).toBeUndefined();
+    // Another tenant is away for as long as it has to be, and nobody for longer than until another route may be free.
+    fail(small, limited, response('other'));
+    expect(sendAway(health, [small], response('other'), 600_000)).toBe(1_000);
+    goDown(elsewhere);
+    expect(sendAway(health, [elsewhere, small], response('flood'), 600_000)).toBe(1_000);
+    pass(1_000);
+    succeed(elsewhere);
+    expect(sendAway(health, [elsewhere, small], response('flood'), 600_000)).toBeUndefined();
   });
 });
 

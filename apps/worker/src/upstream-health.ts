@@ -141,7 +141,7 @@ export class UpstreamHealth {
   }
 
   /** What is known of a route. */
-  at(route: ModelRoute): Pick<RouteHealth, 'servesOthers' | 'pressure'> {
+  at(route: ModelRoute): Pick<RouteHealth, 'servesOthers' | 'away' | 'pressure'> {
     return this.#of(route);
   }
 

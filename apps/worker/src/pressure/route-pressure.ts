@@ -2,7 +2,6 @@ import { CallPace } from './call-pace.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { LatencyGradient } from './latency-gradient.ts';
 import { RecentCalls } from './recent-calls.ts';
-import { SentAway } from './sent-away.ts';
 
 /** How this process reacts to an upstream that has too much to do; see `pressure` of a provider in the settings. */
 export interface PressureSettings {
@@ -73,14 +72,12 @@ export class RoutePressure {
   /** Sorted by order. */
   readonly #line: Waiter[] = [];
   readonly #begun = new RecentCalls();
-  readonly #away: SentAway;
   #timer: NodeJS.Timeout | undefined;
   #most: number;
 
   constructor(options: RoutePressureOptions) {
     this.#options = options;
     this.#most = options.most;
-    this.#away = new SentAway(options);
     const { latencyTolerance, isAdaptive } = options;
     this.#limit = new ConcurrencyLimit(options);
     this.#pace = new CallPace(options);
@@ -126,16 +123,10 @@ export class RoutePressure {
     return { waitMs: isLineFull ? Math.min(waitMs / 2, longestAwayMs) : waitMs, isLineFull };
   }
 
-  /** For how long a response should wait elsewhere that cannot be served before `waitMs`, in milliseconds; see `SentAway`. */
-  awayMs(waitMs: number): number {
+  /** How many calls begin in a second: as many as the pace allows, or as have begun in the last one. */
+  get servedPerSecond(): number {
     const { perSecond } = this.#pace;
-    const served = Number.isFinite(perSecond) ? perSecond : this.#begun.sum(this.#options.now());
-    return this.#away.nextMs(waitMs, served);
-  }
-
-  /** A response waits elsewhere for so long, in milliseconds. */
-  sentAway(awayMs: number): void {
-    this.#away.add(awayMs);
+    return Number.isFinite(perSecond) ? perSecond : this.#begun.sum(this.#options.now());
   }
 
   /** Begins a call; `obeys` as in `blockFor`. */

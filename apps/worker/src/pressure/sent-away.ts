@@ -1,5 +1,7 @@
-/** A response is sent away for so long at most, in milliseconds. */
-const longestMs = 300_000;
+import { RecentTenants } from '../recent-tenants.ts';
+
+/** A response is sent away for so long at most, in milliseconds: its upstream may take more by then, and nobody fetches it sooner. */
+const longestMs = 120_000;
 
 /** What one bucket holds, in milliseconds. */
 const bucketMs = 1_000;
@@ -10,7 +12,7 @@ const fewestBack = 100;
 /** Of those that come back, some find the line full again. So more come than are served, and the line never runs dry. */
 const backPerServed = 3;
 
-/** Counts the responses that were sent away from a line and are not due yet. */
+/** Counts the responses of a tenant that were sent away from a route and are not due yet. */
 export class SentAway {
   readonly #now: () => number;
   /** How many are due in each bucket of time, the earliest first. A time that comes again is behind all that are still to come. */
@@ -56,5 +58,26 @@ export class SentAway {
 
   #bucketAt(inMs: number): number {
     return Math.floor((this.#now() + inMs) / bucketMs);
+  }
+}
+
+/** The responses that were sent away from a route, by tenant: those of one come back as if no other had any. */
+export class TenantsAway {
+  readonly #now: () => number;
+  readonly #tenants = new RecentTenants<SentAway>();
+
+  constructor({ now }: { now: () => number }) {
+    this.#now = now;
+  }
+
+  /** As `SentAway` says it. */
+  nextMs(tenant: string, leastMs: number, servedPerSecond: number): number {
+    return this.#tenants.get(tenant)?.nextMs(leastMs, servedPerSecond) ?? leastMs;
+  }
+
+  add(tenant: string, awayMs: number): void {
+    const away = this.#tenants.get(tenant) ?? new SentAway({ now: this.#now });
+    away.add(awayMs);
+    this.#tenants.set(tenant, away);
   }
 }
