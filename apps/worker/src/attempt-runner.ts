@@ -25,6 +25,7 @@ import { allBlockedMs, type ModelsByQueue, modelsByQueue } from './models/models
 import { RunnerModels, type RunnerModelsOptions } from './models/runner-models.ts';
 import { LeftToOthers } from './left-to-others.ts';
 import { PostponedResponses } from './postponed-responses.ts';
+import { RetryPauses } from './retry-pauses.ts';
 import { withJitter } from './retry-delay.ts';
 import { RunningAttempts } from './running-attempts.ts';
 import { ServerLoads } from './servers/server-loads.ts';
@@ -124,6 +125,7 @@ export class AttemptRunner {
       health: this.health,
       serverLoads: this.#serverLoads,
       postponed: this.#postponed,
+      retryPauses: new RetryPauses({ slots: () => settings.workerConcurrency }),
       ofOtherReleases: this.#ofOtherReleases,
       ofUnknownModels: this.#ofUnknownModels,
       holdQueue: (queue) => this.#holdQueue(queue),

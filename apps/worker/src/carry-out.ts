@@ -16,6 +16,7 @@ import { giveBack } from './give-back.ts';
 import { chooseRoute, type RouteBlock, untried } from './model-routes.ts';
 import type { PostponedResponses } from './postponed-responses.ts';
 import { retryDelayMs, withJitter } from './retry-delay.ts';
+import type { RetryPauses } from './retry-pauses.ts';
 import { writeEnd, type WriteEndDependencies } from './write-end.ts';
 
 /** When to look again at a response that another worker holds, in milliseconds. */
@@ -28,6 +29,7 @@ export type CarryOutDependencies = AttemptDependencies &
   FindRouteDependencies &
   WriteEndDependencies & {
     postponed: PostponedResponses;
+    retryPauses: RetryPauses;
     /** Takes no jobs of a queue while no route of its models takes calls. Returns for how long that is, in milliseconds. */
     holdQueue: (queue: string) => number;
     /** The longest wait that an upstream may ask for, in milliseconds. */
@@ -112,7 +114,13 @@ function endAttempt(
   return attempt.share.isLarge ? dependencies.largeWrites.run(record, write) : write();
 }
 
-/** Retries at once if a route takes calls that has not failed for the response; otherwise after a pause, if there is time for it. */
+/** A pause before a retry that is no longer than this, in milliseconds, is made in the slot. */
+const briefPauseMs = 1_000;
+
+/**
+ * Retries at once if a route takes calls that has not failed for the response; otherwise after a pause, if there is time for it. A long one is made in
+ * the slot only while a route is left to be tried, which nobody knows of once the response is given back, and for half of the slots.
+ */
 async function waitForRetry(
   dependencies: CarryOutDependencies,
   attempt: Attempt,
@@ -131,7 +139,10 @@ async function waitForRetry(
     return done(await endAttempt(dependencies, attempt, planOfFailure(failure)));
   }
   telemetry.emit('attempt.retried', { ...about(record), code, delayMs });
-  await pause(delayMs, signal);
+  const isBrief = delayMs <= briefPauseMs;
+  const leave = isBrief || others.length === 0 ? undefined : dependencies.retryPauses.enter(record.queue);
+  if (!isBrief && !leave) return giveBackFor(dependencies, attempt, { afterMs: delayMs, isCounted: true });
+  await pause(delayMs, signal).finally(leave);
   if (!signal.aborted) return { kind: 'claim' };
   return { kind: 'conclude', attempt, ending: { kind: 'aborted', reason: abortReason(signal) } };
 }
@@ -145,8 +156,8 @@ async function postpone(
   attempt: Attempt,
   { because, waitMs: blockedMs }: RouteBlock,
 ): Promise<NextStep> {
-  const { health, postponed, holdQueue, telemetry, random } = dependencies;
-  const { record, signal, owner } = attempt;
+  const { health, holdQueue, telemetry, random } = dependencies;
+  const { record, owner } = attempt;
   const heldMs = holdQueue(record.queue);
   // However many are away, it has a second try in its time.
   const mostMs = Math.max(blockedMs, attempt.remainingMs / 2);
@@ -156,15 +167,23 @@ async function postpone(
   // Another worker may reach the upstream, and this one takes no jobs meanwhile.
   const isForOthers = because === 'open' && heldMs >= waitMs;
   const afterMs = withJitter(isForOthers ? Math.min(waitMs, handOverMs) : waitMs, random);
-  await giveBack(dependencies, record, {
-    isCounted: false,
-    staysReachable: true,
-    limited: limitedBefore(dependencies, attempt),
-  });
+  const step = await giveBackFor(dependencies, attempt, { afterMs, isCounted: false });
+  if (step.kind === 'done') telemetry.emit('attempt.postponed', { ...about(record), because, afterMs });
+  return step;
+}
+
+/** Gives a response back for so long, in milliseconds. */
+async function giveBackFor(
+  dependencies: CarryOutDependencies,
+  attempt: Attempt,
+  { afterMs, isCounted }: { afterMs: number; isCounted: boolean },
+): Promise<NextStep> {
+  const { record, signal } = attempt;
+  const limited = limitedBefore(dependencies, attempt);
+  await giveBack(dependencies, record, { isCounted, staysReachable: true, limited });
   // The cancellation came during the release. Nobody else would act on it before the job is delivered again.
   if (signal.aborted && abortReason(signal) === 'cancelled') return { kind: 'claim' };
-  postponed.add(record.id, afterMs);
-  telemetry.emit('attempt.postponed', { ...about(record), because, afterMs });
+  dependencies.postponed.add(record.id, afterMs);
   return done({ kind: 'later', afterMs });
 }
 

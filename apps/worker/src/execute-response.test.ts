@@ -31,6 +31,7 @@ import { OutputBudget, type OutputBudgetOptions } from './output-budget.ts';
 import { LeftToOthers } from './left-to-others.ts';
 import { OwnLimits } from './own-limits.ts';
 import { PostponedResponses } from './postponed-responses.ts';
+import { RetryPauses } from './retry-pauses.ts';
 import { checkJson } from './promises/check-json.ts';
 import { RunningAttempts } from './running-attempts.ts';
 import { TurnBudget } from './turn-budget.ts';
@@ -165,6 +166,7 @@ function setUp(options: SetUpOptions = {}) {
     sealerOf: (tenant) => new ContentSealer([sealingKey], tenant),
     contextTokensOf: () => undefined,
     postponed: new PostponedResponses({ now }),
+    retryPauses: new RetryPauses({ slots: () => 2 }),
     waitsForRoom: new WaitsForRoom({ now }),
     inputBudget: new InputBudget(1_000_000),
     ofOtherReleases: new LeftToOthers({ now, random: () => 0.5 }),
@@ -198,6 +200,10 @@ function setUp(options: SetUpOptions = {}) {
     ...{ dependencies, health, heldQueues, usesEnded, pass },
   };
 }
+
+/** Longer than a worker waits for. */
+const downForAnHour = () =>
+  new ProviderError('upstream_error', 'down', { disposition: 'retry', retryAfterMs: 3_600_000 });
 
 /** Another response, of the same tenant unless another is named. */
 function neighbour(health: UpstreamHealth, tenant = 'team') {
@@ -1037,11 +1043,15 @@ describe('a cancellation', () => {
   });
 
   it('during the pause between two attempts ends the pause', async () => {
-    const { id, log, provider, execute, running, observed } = setUp();
+    const { id, log, provider, execute, running, observed, health, dependencies } = setUp({
+      upstreams: 2,
+      consecutiveFailures: 1,
+    });
+    const [, down] = dependencies.models.use('m')?.routes ?? [];
+    if (!down) throw new Error('the model has two routes');
+    health.begin(down, neighbour(health))?.failed(refused());
     const outcome = execute();
-    (await provider.call(0)).fail(
-      new ProviderError('upstream_error', 'down', { disposition: 'retry', retryAfterMs: 3_600_000 }),
-    );
+    (await provider.call(0)).fail(downForAnHour());
     await eventually(() => observed.includes('retried upstream_error'));
     running.abort(id, 'cancelled');
     expect(await outcome).toEqual({ kind: 'settled' });
@@ -1200,6 +1210,33 @@ describe('a store that has lost events', () => {
     await eventually(() => log.token === '');
     expect(log.end).toBeUndefined();
     await running.stop();
+  });
+});
+
+describe('a long pause before a retry', () => {
+  it('has the response given back, with its attempt counted', async () => {
+    const { id, log, provider, execute, observed, dependencies } = setUp();
+    const outcome = execute();
+    (await provider.call(0)).fail(downForAnHour());
+    expect(await outcome).toEqual({ kind: 'later', afterMs: 10_000 });
+    expect(observed.at(-1)).toBe('retried upstream_error');
+    expect(log).toMatchObject({ attempt: 1, releases: 1, isReachable: true, end: undefined });
+    expect(dependencies.postponed.delete(id)).toBe(true);
+  });
+
+  it('is made in the slot while a route is left to be tried, and half of the slots at most pause', async () => {
+    const { provider, execute, health, dependencies } = setUp({ upstreams: 2, consecutiveFailures: 1 });
+    const [, down] = dependencies.models.use('m')?.routes ?? [];
+    if (!down) throw new Error('the model has two routes');
+    health.begin(down, neighbour(health))?.failed(refused());
+    const leave = dependencies.retryPauses.enter('m');
+    const outcome = execute();
+    (await provider.call(0)).fail(downForAnHour());
+    expect(await outcome).toEqual({ kind: 'later', afterMs: 10_000 });
+    expect(dependencies.retryPauses.enter('m')).toBeUndefined();
+    expect(dependencies.retryPauses.enter('other')).toBeDefined();
+    leave?.();
+    expect(dependencies.retryPauses.enter('m')).toBeDefined();
   });
 });
 

@@ -121,6 +121,10 @@ async function claim(dependencies: ExecuteDependencies, execution: Execution): P
     case 'crowded':
       dependencies.telemetry.emit('claim.crowded', { responseId });
       return done({ kind: 'deferred' });
+    case 'overtaken':
+      // A request for its end still comes to this process, if that gave it back.
+      dependencies.postponed.add(responseId, 0);
+      return done({ kind: 'later', afterMs: 0, priority: claimed.priority });
     case 'no_room':
       return done(await postponeForRoom(dependencies, claimed.held));
     case 'unknown_version':

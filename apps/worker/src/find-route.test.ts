@@ -44,6 +44,6 @@ describe('a response whose route takes none of its calls', () => {
   it('leaves them also if it has to wait for long, and not if it is soon served', () => {
     expect(found({ because: 'parked', waitMs: 2_000 }, { hasRoom: false })).toBe('blocked');
     expect(found({ because: 'parked', waitMs: 2_000 })).toBe('wait');
-    expect(found({ because: 'parked', waitMs: 500 }, { hasRoom: false })).toBe('wait');
+    expect(found({ because: 'parked', waitMs: 50 }, { hasRoom: false })).toBe('wait');
   });
 });

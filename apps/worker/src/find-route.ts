@@ -18,7 +18,7 @@ const waitInLineMs = 30_000;
  * Waits for longer than this, in milliseconds, take some slots at most. The others stay free for routes that take calls. A line bounds itself,
  * and is held to the same where it has the responses of some tenants while those of others run.
  */
-const briefWaitMs = 1_000;
+const briefWaitMs = 100;
 
 export interface FindRouteDependencies {
   health: UpstreamHealth;

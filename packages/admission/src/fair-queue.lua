@@ -52,6 +52,15 @@ local function take_tag(load, queue, flow, cost)
   return tag, number, not f[1]
 end
 
+-- How far the virtual time may have passed the tag of a response that comes back, in ticks: fifty responses of weight 1. Fewer hold up nobody, and each new tag
+-- costs a claim.
+local most_passed = 200
+
+-- Whether the virtual time has passed the tag of a response that comes back, so that it needs a new one.
+local function is_passed(fair, tag)
+  return tonumber(tag) < (tonumber(redis.call('ZSCORE', fair, 'now')) or 0) - most_passed
+end
+
 -- The priority of a response that has its tag already.
 local function priority_of(fair, tag)
   local f = redis.call('ZMSCORE', fair, 'base', 'next_base')

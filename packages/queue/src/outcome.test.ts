@@ -6,7 +6,8 @@ import { type Outcome, settle } from './outcome.ts';
 function movable() {
   const moveToWait = vi.fn<(token?: string) => Promise<unknown>>(() => Promise.resolve());
   const moveToDelayed = vi.fn<(timestamp: number, token?: string) => Promise<void>>(() => Promise.resolve());
-  return { moveToWait, moveToDelayed };
+  const changePriority = vi.fn<(options: { priority: number }) => Promise<void>>(() => Promise.resolve());
+  return { moveToWait, moveToDelayed, changePriority };
 }
 
 async function thrownBy(outcome: Outcome, job = movable()): Promise<unknown> {
@@ -41,6 +42,15 @@ describe('outcome', () => {
     const [timestamp, token] = job.moveToDelayed.mock.calls[0] ?? [];
     expect(timestamp).toBeGreaterThanOrEqual(before + 5_000);
     expect(token).toBe('token');
+    expect(job.changePriority).not.toHaveBeenCalled();
+  });
+
+  it('gives a job its new priority before it may come back', async () => {
+    const job = movable();
+    job.changePriority.mockImplementation(async () => expect(job.moveToDelayed).not.toHaveBeenCalled());
+    expect(await thrownBy({ kind: 'later', afterMs: 0, priority: 7 }, job)).toBeInstanceOf(DelayedError);
+    expect(job.changePriority).toHaveBeenCalledExactlyOnceWith({ priority: 7 });
+    expect(job.moveToDelayed).toHaveBeenCalledOnce();
   });
 
   it('says so when a job could not be moved', async () => {

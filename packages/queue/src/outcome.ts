@@ -9,8 +9,8 @@ export type Outcome =
   | { kind: 'failed'; code: FailureCode }
   /** The process stops: the job goes back to the front of the queue, for another worker. */
   | { kind: 'given_back' }
-  /** This worker cannot run it now: the job comes back after a while. */
-  | { kind: 'later'; afterMs: number }
+  /** This worker cannot run it now: the job comes back after a while, with another priority if one is given. */
+  | { kind: 'later'; afterMs: number; priority?: number }
   /** Its tenant runs as many as it may: the job waits outside its queue until `letIn`. */
   | { kind: 'deferred' };
 
@@ -24,6 +24,7 @@ export const deferredMs = 600_000;
 export interface MovableJob {
   moveToWait(token?: string): Promise<unknown>;
   moveToDelayed(timestamp: number, token?: string): Promise<void>;
+  changePriority(options: { priority: number }): Promise<void>;
 }
 
 /**
@@ -43,6 +44,7 @@ export async function settle(outcome: Outcome, job: MovableJob, token: string | 
       await job.moveToWait(token);
       throw new WaitingError();
     case 'later':
+      if (outcome.priority !== undefined) await job.changePriority({ priority: outcome.priority });
       await job.moveToDelayed(Date.now() + outcome.afterMs, token);
       throw new DelayedError();
     case 'deferred':

@@ -161,6 +161,34 @@ describe('the order of a queue', () => {
     expect(await runNext(queue)).toBe(urgent);
   });
 
+  it('puts newcomers before what others had sent away, and that in the order in which it comes back', async () => {
+    const queue = new JobSet();
+    const flood = await arrivals(queue, 200, { tenant: 'flood' });
+    const priorities = await queue.priorities();
+    for (const id of flood) {
+      expect(await queue.take()).toBe(id);
+      await store.take(id, 'a');
+      await store.attempts.release({ id, token: 'a' }, { isCounted: false, staysReachable: true });
+    }
+    for (const [at, id] of flood.entries()) await queue.add(id, priorities[at] ?? 0);
+    const newcomer = await arrive(queue, { tenant: 'other' });
+    const claimed: string[] = [];
+    while (!claimed.includes(newcomer)) {
+      const id = (await queue.take()) ?? '';
+      const claim = await store.take(id, 'b');
+      if (claim.kind === 'overtaken') await queue.add(id, claim.priority);
+      else claimed.push(id);
+    }
+    // Those that are only a little behind keep their place.
+    expect(claimed).toEqual([...flood.slice(149, 199), newcomer]);
+    expect(await queue.ids()).toEqual([...flood.slice(199), ...flood.slice(0, 149)]);
+    const [first = ''] = flood;
+    // One that a stopping worker hands over, or whose worker has died, goes on at once.
+    expect((await store.take(first, 'c')).kind).toBe('run');
+    await store.attempts.release({ id: first, token: 'c' }, { isCounted: false, isHandOver: true });
+    expect((await store.take(first, 'd')).kind).toBe('run');
+  });
+
   it('is one for each queue', async () => {
     const queue = new JobSet();
     const other = new JobSet();

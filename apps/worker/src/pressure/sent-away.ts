@@ -7,7 +7,7 @@ const longestMs = 120_000;
 const bucketMs = 1_000;
 
 /** So many come back in a second at least, if there are as many: each takes a claim, and none of them the place of a newcomer. */
-const fewestBack = 100;
+const fewestBack = 60;
 
 /** Of those that come back, some find the line full again. So more come than are served, and the line never runs dry. */
 const backPerServed = 3;

@@ -14,6 +14,8 @@
 --   unknown_version written by another release: left for a worker that knows it                (alone in the reply)
 --   terminal        already ended                                                              (alone in the reply)
 --   crowded         as many of its tenant run as may, or it was not let in: it has to wait in its line (alone in the reply)
+--   overtaken       it comes back, and the virtual time has passed its tag: it has a new one, and goes back into its queue (with its
+--                   new priority in the reply, and nothing else)
 --   held            a worker that lives runs it, or may live: the store was away a moment ago     (alone in the reply)
 --   cancelled       somebody asked for the end, or nobody waits any more          (lease taken)
 --   expired         waited longer than it may, in the queue or for room, or ran out of time over attempts   (lease taken)
@@ -54,6 +56,17 @@ elseif losses >= most_losses then
   kind = 'lost'
 elseif attempt >= max_attempts then
   kind = 'exhausted'
+end
+-- One that a worker has given back for a while went on in the order when it was claimed first, and has had nothing for it. Its old tag is before that
+-- of every newcomer, so all of its tenant that comes back would go before any other.
+if kind == 'run' and not was_queued and lease_ms and f.tag and (f.worker or '') == '' then
+  local away = read(record, 'postponed_by tier cost')
+  local was_away = (away.postponed_by or '') ~= '' and away.cost
+  if was_away and is_passed(fair_key(load, f.queue), f.tag) then
+    local tag, priority = take_tag(load, f.queue, flow_of(f.tenant, away.tier), away.cost)
+    write(record, { tag = tag })
+    return { 'overtaken', priority }
+  end
 end
 -- A token that was taken before, by a call whose reply was lost, has its place. One that was never let in has no tag, and
 -- would be in front of everybody and cost its tenant nothing.

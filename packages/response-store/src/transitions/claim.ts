@@ -90,6 +90,8 @@ export type Claim =
   | { kind: 'no_room'; held: PostponedClaim }
   /** As many of its tenant run as may: it has to `standInLine`. */
   | { kind: 'crowded' }
+  /** Others have gone on in the order while it was away: it goes back into its queue, with this priority. */
+  | { kind: 'overtaken'; priority: number }
   | { kind: 'unknown_version' };
 
 /** A claimed response whose input was not read. */
@@ -143,6 +145,7 @@ export async function claim(access: LargeAccess, responseId: string, options: Cl
   const { kind } = claimed;
   if (kind === 'missing' || kind === 'terminal') return { kind: 'nothing', because: kind };
   if (kind === 'unknown_version' || kind === 'held' || kind === 'crowded') return { kind };
+  if (kind === 'overtaken') return { kind, priority: claimed.now };
   const ended = endKinds.find((each) => each === kind);
   if (kind !== 'run' && ended === undefined) throw new TypeError(`The claim script answered '${kind}'`);
   access.onLetIn?.(parseLetIn(textReply(claimed.letIn)));
