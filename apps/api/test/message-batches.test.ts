@@ -82,6 +82,28 @@ describe('a batch of messages', () => {
     expect(await results()).toBe(succeeded);
   });
 
+  it('says of requests that had not run when it failed that they did not, and why', async () => {
+    const { id } = await batches.create(owner, lines());
+    await store.change({ tenant: owner.tenant, id: id.slice('msg'.length) }, (batch) => ({
+      ...batch,
+      status: 'failed',
+      counts: { total: 2, completed: 0, failed: 0 },
+      at: { failed: now() },
+      errors: [
+        { code: 'file_limit_reached', message: 'The results are too large.', line: null, param: null },
+      ],
+    }));
+    expect((await batches.get(owner.tenant, id)).request_counts).toMatchObject({ errored: 2, canceled: 0 });
+    const results = (await text(await batches.results(owner.tenant, id, reader))).trimEnd().split('\n');
+    const error = { type: 'invalid_request_error', message: 'The results are too large.' };
+    expect(results.map((line) => JSON.parse(line) as unknown)).toMatchObject(
+      ['a', 'b'].map((custom_id) => ({
+        custom_id,
+        result: { type: 'errored', error: { type: 'error', error } },
+      })),
+    );
+  });
+
   it('has results of which no line is in memory as a whole, so that none waits for room', async () => {
     const long = 'x'.repeat(150_000);
     const params = { id: long };

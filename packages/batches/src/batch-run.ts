@@ -1,6 +1,6 @@
 import { addAbortSignal } from 'node:stream';
 import { type BatchError, ServiceError } from '@sluice/contract';
-import { type Files, newFileId } from '@sluice/files';
+import { type Files, newFileId, type Work } from '@sluice/files';
 import { pause } from '@sluice/runtime';
 import { idOfWrong, linesOf, type ReadLine } from './batch-lines.ts';
 import type { BatchName, BatchStore } from './batch-store.ts';
@@ -22,6 +22,8 @@ export interface BatchRunOptions {
   linesAtOnce: number;
   /** It ends when its results have so many bytes. */
   resultBytes: number;
+  /** Opens the results of one batch after another: they are copied meanwhile, and take twice as much of the disk. */
+  inTurn: <Result>(open: () => Promise<Result>) => Promise<Result>;
   /** Aborted when this process is to leave the batch to another one. */
   leaving: AbortSignal;
   /** Whether no other process can have begun to go on with it. */
@@ -128,19 +130,26 @@ export class BatchRun {
 
   /** Runs the lines that have no answer, unless all have, and makes the files. */
   async #answer(batch: StoredBatch): Promise<StoredBatch> {
+    const { work, results } = await this.#options.inTurn(() => this.#openResults());
+    try {
+      const over = batch.status === 'finalizing' ? batch : await this.#runLines(batch, results);
+      return await this.#finish(over, results);
+    } finally {
+      // The process that goes on asks again for answers that could not be saved.
+      await results.close().catch(() => undefined);
+      await work.leave();
+    }
+  }
+
+  async #openResults(): Promise<{ work: Work; results: ResultFiles }> {
     const { name, files } = this.#options;
+    this.#gone.throwIfAborted();
     const work = await files.openWork(name.id, this.#gone);
     try {
-      const results = await ResultFiles.open(work, this.#gone);
-      try {
-        const over = batch.status === 'finalizing' ? batch : await this.#runLines(batch, results);
-        return await this.#finish(over, results);
-      } finally {
-        // The process that goes on asks again for answers that could not be saved.
-        await results.close().catch(() => undefined);
-      }
-    } finally {
+      return { work, results: await ResultFiles.open(work, this.#gone) };
+    } catch (error) {
       await work.leave();
+      throw error;
     }
   }
 

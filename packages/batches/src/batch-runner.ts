@@ -55,6 +55,8 @@ export class BatchRunner {
   /** When it is swept next, by the clock; never while it is. */
   #sweepAt = 0;
   #loop: Promise<void> | undefined;
+  /** Settles when no batch opens its results. */
+  #opening: Promise<unknown> = Promise.resolve();
 
   constructor(options: BatchRunnerOptions) {
     this.#options = options;
@@ -141,6 +143,12 @@ export class BatchRunner {
       .toSorted((one, other) => countOf(one) - countOf(other))[0];
   }
 
+  #inTurn<Result>(open: () => Promise<Result>): Promise<Result> {
+    const opened = this.#opening.then(open);
+    this.#opening = opened.catch(() => undefined); // told to its batch
+    return opened;
+  }
+
   #start(name: BatchName): void {
     const { store, files, server, readLine, linesAtOnce, resultBytes, logger, now, everyMs } = this.#options;
     const leaving = this.#leaving.signal;
@@ -153,6 +161,7 @@ export class BatchRunner {
       readLine,
       linesAtOnce,
       resultBytes,
+      inTurn: (open) => this.#inTurn(open),
       now,
       leaving,
       isHeld: () => !leaving.aborted && performance.now() < this.#heldUntil,

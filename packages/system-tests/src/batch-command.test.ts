@@ -12,8 +12,8 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sluice-batch-'));
   service = await startService({
     settings: {
-      files: { enabled: true },
-      providers: [{ id: 'simulator', type: 'simulator' }],
+      files: { enabled: true, batchLines: 1, batchResultBytes: 20_000 },
+      providers: [{ id: 'simulator', type: 'simulator', tokensPerSecond: 0 }],
       models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
     },
   });
@@ -93,6 +93,18 @@ describe('sluice batch run', () => {
     expect(code).toBe(1);
     expect(output).toContain('nothing of it has run');
     expect(output).toContain("line 2: 'custom_id' is that of line 1. (custom_id)");
+  });
+
+  it('says how far a batch came whose results are too large, and why it ended', async () => {
+    await aFile('long.jsonl', [
+      lineOf('a', { input: 'Hi [[sluice: tokens=6000]]' }),
+      lineOf('b', { input: 'Hi' }),
+    ]);
+    const { code, output } = await ran('run', 'long.jsonl');
+    expect(code).toBe(1);
+    expect(output).toContain('The batch failed behind 1 of 2 lines.');
+    expect(output).toContain('The results have 20000 bytes or more');
+    expect(await idsIn('long.answers.jsonl')).toEqual(['a']);
   });
 
   it.each([

@@ -85,7 +85,8 @@ export async function answerOfLine({ response, texts }: Answer, line: AnsweredLi
   return { ...ended, status: 200, body: await bodyOf(response, texts, line) };
 }
 
-function errorBody(
+/** The body of an error, in the words of its endpoint. */
+export function errorBody(
   error: ServiceError,
   { endpoint, requestId }: Pick<AnsweredLine, 'endpoint' | 'requestId'>,
 ): string {

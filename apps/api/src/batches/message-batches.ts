@@ -11,11 +11,13 @@ import {
   type ResultPart,
   ResultReader,
 } from '@sluice/batches';
-import { ServiceError } from '@sluice/contract';
+import { newRequestId, ServiceError } from '@sluice/contract';
 import type { Files } from '@sluice/files';
 import { type MessageBatch, type MessagePage, messagePageOf, type MessagePageQuery } from '@sluice/protocols';
+import { randomBytes } from '@sluice/runtime';
 import type { DownloadReader } from '../plugins/downloads.ts';
 import { slicesOf } from '../reader-pace.ts';
+import { errorBody } from './line-answer.ts';
 
 export interface MessageBatchesOptions {
   store: BatchStore;
@@ -115,7 +117,7 @@ export class MessageBatches {
   /** Pieces of lines, as they are read: a line may be as long as an answer. */
   async *#resultLines(
     tenant: string,
-    { inputFileId, files, counts }: Known['batch'],
+    { status, inputFileId, files, counts, errors }: Known['batch'],
   ): AsyncGenerator<Buffer | string> {
     const seen = new Set<string>();
     for (const [file, beforeBody] of [
@@ -131,11 +133,13 @@ export class MessageBatches {
       yield printed(lines.end(), { beforeBody, seen });
     }
     if (seen.size >= counts.total) return;
-    // It was cancelled before the others had a result. Its input alone says which they are, and may be gone.
+    // It was cancelled, or failed, before the others had a result. Its input alone says which they are, and may be gone.
+    const left =
+      status === 'failed' ? `{"type":"errored","error":${bodyOfFailed(errors)}}` : '{"type":"canceled"}';
     try {
       const { content } = await this.#files.read(tenant, inputFileId);
       for await (const customId of idsOfMessages(content)) {
-        if (!seen.has(customId)) yield lineOf(customId, '{"type":"canceled"}');
+        if (!seen.has(customId)) yield lineOf(customId, left);
       }
     } catch (error) {
       ignoreAbsent(error);
@@ -187,6 +191,13 @@ function printed(
   return Buffer.concat(pieces);
 }
 
+/** The error of a request that had not run when its batch failed. */
+function bodyOfFailed(errors: Known['batch']['errors']): string {
+  const [{ message } = { message: 'The batch failed before this request had run.' }] = errors ?? [];
+  const failure = new ServiceError('file_limit_reached', message);
+  return errorBody(failure, { endpoint: '/v1/messages', requestId: newRequestId(randomBytes) });
+}
+
 const startOf = (customId: string) => `{"custom_id":${JSON.stringify(customId)},"result":`;
 const lineOf = (customId: string, result: string) => `${startOf(customId)}${result}}\n`;
 /** Ends a result with a body, and its line. */
@@ -206,8 +217,8 @@ function present({ id, batch }: KnownBatch<'/v1/messages', ListedBatch>): Messag
     request_counts: {
       processing: end ? 0 : left,
       succeeded: completed,
-      errored: failed - expired,
-      canceled: end ? left : 0,
+      errored: failed - expired + (batch.status === 'failed' ? left : 0),
+      canceled: end && batch.status !== 'failed' ? left : 0,
       expired,
     },
     created_at: new Date(createdAt).toISOString(),

@@ -46,8 +46,12 @@ export async function runBatch(client: Client, options: RunBatchOptions): Promis
   progress.close();
   if (isJson) console.log(printableJson(JSON.stringify(batch)));
   else if (batch.output_file_id !== null) console.log(`${count(completed)} answers are in ${answers}.`);
-  if (batch.status === 'failed')
+  if (batch.status === 'failed' && completed + failed === 0)
     throw new FatalError(`The file was refused, and nothing of it has run:\n${errorsOf(batch)}`);
+  if (batch.status === 'failed')
+    throw new FatalError(
+      `The batch failed behind ${count(completed + failed)} of ${count(total)} lines. Run the others as a file of their own:\n${errorsOf(batch)}`,
+    );
   if (batch.status !== 'completed')
     throw new FatalError(
       `The batch ${batch.status} with ${count(completed)} of ${count(total)} lines. Run it again with --again.`,

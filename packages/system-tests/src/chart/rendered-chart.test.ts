@@ -424,7 +424,7 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
       'elsewhere, on a disk that just holds them before',
       {
         settings: { files: { enabled: true, bucket: { name: 'files' }, bytes: 5_368_709_120 } },
-        api: { tmpSize: '36928Mi' },
+        api: { tmpSize: '38976Mi' },
       },
     ],
     ['in a folder of its own', { settings: { files: { enabled: true, folder: '/files' } } }],
@@ -676,12 +676,12 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
           settings: { files: { enabled: true, bucket: { name: 'files' } } },
           api: { tmpSize: '2Gi' },
         },
-        'api.tmpSize is less than 18496Mi, which uploads and the results of batches may fill',
+        'api.tmpSize is less than 20544Mi, which uploads and the results of batches may fill',
       ],
       [
         'files that are too large for the disk as it is',
-        { settings: { files: { enabled: true, bucket: { name: 'files' }, bytes: 1_073_741_824 } } },
-        'api.tmpSize is less than 20544Mi',
+        { settings: { files: { enabled: true, bucket: { name: 'files' }, bytes: 2_147_483_648 } } },
+        'api.tmpSize is less than 26688Mi',
       ],
       [
         'usage that would go with its pod',
