@@ -282,7 +282,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   let listening: Promise<string> | undefined;
   const listen = () => (listening ??= app.listen({ host: '127.0.0.1', port: 0 }));
   const own =
-    /\}:(api:|cells$|cell-processes$|stats:|process(es$|es:|:)|rescuer:|sealing-key$|journal$|outbox(:|$)|bull:[^:]+:(meta|id|stalled-check|marker)$)/;
+    /\}:(api:|cells$|cell-processes$|stats:|process(es$|es:|:)|rescuer:|forgotten-jobs:|sealing-key$|journal$|outbox(:|$)|bull:[^:]+:(meta|id|stalled-check|marker)$)/;
   return {
     ...parts,
     app,
