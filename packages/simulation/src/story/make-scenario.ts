@@ -2,6 +2,7 @@ import { models, tenants } from '../service/names.ts';
 import { Random } from '../world/random.ts';
 import { holdsAfterMs } from './change-cells.ts';
 import { makeOperators } from './make-operators.ts';
+import { longestMs, longTokens, withLongEnds, withPark } from './vary-callers.ts';
 import type { ActPlan, CallEnd, CallerPlan, CellChange, CallPlan, FaultPlan, Scenario } from './scenario.ts';
 import { modes } from './scenario.ts';
 
@@ -30,7 +31,9 @@ export function makeScenario(seed: number): Scenario {
   const made = Array.from({ length: crowd.callers }, (_, at) =>
     makeCaller(random.fork(`caller ${at}`), `c${at}`, crowd),
   );
-  const callers = crowd.isPatient ? withLongEnds(new Random(seed).fork('long ends'), made) : made;
+  const callers = crowd.isPatient
+    ? withLongEnds(new Random(seed).fork('long ends'), made)
+    : withPark(new Random(seed).fork('park'), made);
   const names = [
     ...Array.from({ length: apis }, (_, at) => `api-${at}`),
     ...Array.from({ length: workers }, (_, at) => `worker-${at}`),
@@ -102,20 +105,6 @@ function makeLine(random: Random): CallerPlan[] {
       calls: [good(random, false)],
       acts: [],
     };
-  });
-}
-
-/** In some of the stories most good answers are too long for a record: their ends go in pieces, and are read in pieces. */
-function withLongEnds(random: Random, callers: readonly CallerPlan[]): readonly CallerPlan[] {
-  if (!random.happens(0.12)) return callers;
-  return callers.map((caller) => {
-    const isLong = random.happens(0.7);
-    const [first, ...others] = caller.calls.map((call): CallPlan => {
-      if (!isLong || call.end !== 'finish') return call;
-      const betweenMs = Math.min(call.betweenMs, longestMs / longTokens);
-      return { ...call, betweenMs, tokens: longTokens, tokenLength: 20_000 };
-    });
-    return first ? { ...caller, calls: [first, ...others] } : caller;
   });
 }
 
@@ -209,12 +198,6 @@ function bad(random: Random, isPatient: boolean): CallPlan {
   const tokens = end === 'refused' || end === 'limited' || random.happens(0.4) ? 0 : random.between(1, 5);
   return { ...good(random, isPatient), tokens, end };
 }
-
-/** The longest that a good call takes until its first token, and from there to its last, in milliseconds: with a long outage, less than it may take. */
-const longestMs = 4_000;
-
-/** Tokens of a long answer. */
-const longTokens = 24;
 
 /** Now and then an answer is too long for a message, and too long to wait in memory for a slow reader. */
 function good(random: Random, isPatient: boolean): CallPlan {

@@ -22,6 +22,7 @@ const byLog: Readonly<Record<string, string>> = {
 const byAnswer: Readonly<Record<string, string>> = {
   held: 'a claim meets a worker that lives',
   crowded: 'a claim finds no place for its tenant',
+  overtaken: 'what comes back goes behind newcomers',
   terminal: 'a transition finds that the response has ended',
   too_late: 'an accept comes behind its deadline',
   duplicate: 'a key leads to its response',
