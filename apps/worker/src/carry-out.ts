@@ -162,12 +162,16 @@ async function postpone(
   // However many are away, it has a second try in its time.
   const mostMs = Math.max(blockedMs, attempt.remainingMs / 2);
   const waiter = health.waiter(owner);
+  const hasCalled = attempt.calls.refusal !== undefined;
+  const routes = hasCalled ? untried(attempt.routes, attempt.tried) : attempt.routes;
   const isLimited = because === 'busy' || because === 'parked';
-  const waitMs = (isLimited && sendAway(health, attempt.routes, waiter, mostMs)) || blockedMs;
+  const waitMs = (isLimited && sendAway(health, routes, waiter, mostMs)) || blockedMs;
   // Another worker may reach the upstream, and this one takes no jobs meanwhile.
   const isForOthers = because === 'open' && heldMs >= waitMs;
   const afterMs = withJitter(isForOthers ? Math.min(waitMs, handOverMs) : waitMs, random);
-  const step = await giveBackFor(dependencies, attempt, { afterMs, isCounted: false });
+  // Nobody waits for one in the background, whose time to run would pass with that of all before it.
+  const isUnbegun = !hasCalled && record.request.background === true;
+  const step = await giveBackFor(dependencies, attempt, { afterMs, isCounted: false, isUnbegun });
   if (step.kind === 'done') telemetry.emit('attempt.postponed', { ...about(record), because, afterMs });
   return step;
 }
@@ -176,11 +180,11 @@ async function postpone(
 async function giveBackFor(
   dependencies: CarryOutDependencies,
   attempt: Attempt,
-  { afterMs, isCounted }: { afterMs: number; isCounted: boolean },
+  { afterMs, isCounted, isUnbegun = false }: { afterMs: number; isCounted: boolean; isUnbegun?: boolean },
 ): Promise<NextStep> {
   const { record, signal } = attempt;
   const limited = limitedBefore(dependencies, attempt);
-  await giveBack(dependencies, record, { isCounted, staysReachable: true, limited });
+  await giveBack(dependencies, record, { isCounted, staysReachable: true, isUnbegun, limited });
   // The cancellation came during the release. Nobody else would act on it before the job is delivered again.
   if (signal.aborted && abortReason(signal) === 'cancelled') return { kind: 'claim' };
   dependencies.postponed.add(record.id, afterMs);

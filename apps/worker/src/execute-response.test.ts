@@ -695,6 +695,19 @@ describe('a model whose upstreams all take no calls', () => {
     expect(dependencies.postponed.delete(id)).toBe(true);
   });
 
+  it.each([true, false])(
+    'leaves its time to run to one in the background (%s) that called none',
+    async (background) => {
+      const { log, provider, execute, health, dependencies } = setUp({ request: { background } });
+      const [route] = dependencies.models.use('m')?.routes ?? [];
+      if (!route) throw new Error('the model has a route');
+      health.begin(route, neighbour(health))?.failed(limited(8_000));
+      expect(await execute()).toEqual({ kind: 'later', afterMs: 8_000 });
+      expect(provider.calls).toEqual([]);
+      expect(log).toMatchObject({ attempt: 0, releases: 1, isReachable: true, isUnbegun: background });
+    },
+  );
+
   it('has the response run again when its time has come', async () => {
     const { id, log, provider, execute, pass, dependencies } = setUp({ maxAttempts: 1 });
     const first = execute();

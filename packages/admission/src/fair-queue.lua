@@ -27,6 +27,9 @@ local function far_key(load) return string.sub(load, 1, -5) .. 'far' end
 
 local function flow_of(tenant, tier) return tenant .. ':' .. tier end
 
+-- What comes back of a flow is one of its own, from the virtual time on: it is not before the newcomers of others, and not behind all that its own has waiting.
+local function return_flow_of(tenant, tier) return flow_of(tenant, tier) .. ':back' end
+
 -- The priority of a tag by the numbers in use. While a queue is renumbered, what comes before the last that was moved is
 -- counted anew.
 local function number_of(fair, tag, base, next_base, is_behind)

@@ -1,13 +1,13 @@
 import { RecentTenants } from '../recent-tenants.ts';
 
 /** A response is sent away for so long at most, in milliseconds: its upstream may take more by then, and nobody fetches it sooner. */
-const longestMs = 120_000;
+const longestMs = 30_000;
 
 /** What one bucket holds, in milliseconds. */
 const bucketMs = 1_000;
 
 /** So many come back in a second at least, if there are as many: each takes a claim, and none of them the place of a newcomer. */
-const fewestBack = 60;
+const fewestBack = 100;
 
 /** Of those that come back, some find the line full again. So more come than are served, and the line never runs dry. */
 const backPerServed = 3;

@@ -63,7 +63,7 @@ if kind == 'run' and not was_queued and lease_ms and f.tag and (f.worker or '') 
   local away = read(record, 'postponed_by tier cost')
   local was_away = (away.postponed_by or '') ~= '' and away.cost
   if was_away and is_passed(fair_key(load, f.queue), f.tag) then
-    local tag, priority = take_tag(load, f.queue, flow_of(f.tenant, away.tier), away.cost)
+    local tag, priority = take_tag(load, f.queue, return_flow_of(f.tenant, away.tier), away.cost)
     write(record, { tag = tag })
     return { 'overtaken', priority }
   end
