@@ -148,7 +148,7 @@ async function waitForRetry(
 }
 
 /**
- * Gives a response back until a route may take calls. The attempt does not count, because no upstream was called. A
+ * Gives a response back until a route may take calls. The attempt does not count, because it waits for one that has not been called. A
  * cancellation still reaches this process.
  */
 async function postpone(
@@ -164,8 +164,7 @@ async function postpone(
   const waiter = health.waiter(owner);
   const hasCalled = attempt.calls.refusal !== undefined;
   const routes = hasCalled ? untried(attempt.routes, attempt.tried) : attempt.routes;
-  const isLimited = because === 'busy' || because === 'parked';
-  const waitMs = (isLimited && sendAway(health, routes, waiter, mostMs)) || blockedMs;
+  const waitMs = sendAway(health, routes, waiter, mostMs) ?? blockedMs;
   // Another worker may reach the upstream, and this one takes no jobs meanwhile.
   const isForOthers = because === 'open' && heldMs >= waitMs;
   const afterMs = withJitter(isForOthers ? Math.min(waitMs, handOverMs) : waitMs, random);

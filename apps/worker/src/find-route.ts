@@ -88,7 +88,7 @@ export async function waitForRoute(
 }
 
 /**
- * Sends a response away that should wait elsewhere, for its turn or for the end of a park. Returns for how long, in milliseconds, so that all of its
+ * Sends a response away that should wait elsewhere. Returns for how long, in milliseconds, so that all of its
  * tenant that were sent away come back about as they can be served, and sooner if another of the routes may take it sooner; undefined if one does by now.
  *
  * @param mostMs the longest time, in milliseconds.

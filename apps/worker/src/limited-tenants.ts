@@ -55,23 +55,20 @@ export class LimitedTenants {
 
   /** Any tenant that obeys, if every tenant with recent calls does; undefined if another may call. */
   get spokesman(): string | undefined {
-    const since = this.#now() - rememberedMs;
-    let found: string | undefined;
-    for (const [tenant, { calledAt }] of this.#tenants.entries()) {
-      if (calledAt < since) continue;
-      if (!this.includes(tenant)) return undefined;
-      found = tenant;
-    }
-    return found;
+    return this.isSomebodyFree ? undefined : this.#recent().at(-1);
   }
 
   /** Whether a tenant with recent calls does not obey. */
   get isSomebodyFree(): boolean {
+    return this.#recent().some((tenant) => !this.includes(tenant));
+  }
+
+  /** The tenants with recent calls, the latest last. */
+  #recent(): string[] {
     const since = this.#now() - rememberedMs;
-    for (const [tenant, { calledAt }] of this.#tenants.entries()) {
-      if (calledAt >= since && !this.includes(tenant)) return true;
-    }
-    return false;
+    return [...this.#tenants.entries()].flatMap(([tenant, { calledAt }]) =>
+      calledAt >= since ? [tenant] : [],
+    );
   }
 
   #isAlone(tenant: string | undefined, since: number): boolean {

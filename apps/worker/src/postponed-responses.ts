@@ -25,7 +25,7 @@ export class PostponedResponses {
 
   add(responseId: string, forMs: number): void {
     const now = this.#options.now();
-    // They stand in the order in which they were added, so the expired ones come first.
+    // They stand in the order in which they were added, so the expired ones come about first.
     for (const [id, until] of this.#until) {
       if (until > now) break;
       this.#until.delete(id);

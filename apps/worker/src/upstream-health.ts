@@ -140,7 +140,7 @@ export class UpstreamHealth {
     return waiting.size + pressure.status.waiting < Math.max(1, pressure.most / 2);
   }
 
-  /** What is known of a route. */
+  /** The health of a route. */
   at(route: ModelRoute): Pick<RouteHealth, 'servesOthers' | 'away' | 'pressure'> {
     return this.#of(route);
   }

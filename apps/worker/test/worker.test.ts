@@ -298,7 +298,7 @@ describe('a job that outlived its response', () => {
     await startWorker();
     await responses.ended(await responses.accept());
     expect(await isThere()).toEqual([false, true]);
-    // Whoever looked through it may be gone.
+    // The worker that looked through it may be gone.
     expect(await redis.client.pttl(`${keys.prefix}forgotten-jobs:${name}`)).toBeGreaterThan(0);
   });
 });

@@ -3,13 +3,13 @@ import { RecentTenants } from '../recent-tenants.ts';
 /** A response is sent away for so long at most, in milliseconds: its upstream may take more by then, and nobody fetches it sooner. */
 const longestMs = 30_000;
 
-/** What one bucket holds, in milliseconds. */
+/** The time of one bucket, in milliseconds. */
 const bucketMs = 1_000;
 
 /** So many come back in a second at least, if there are as many: each takes a claim, and none of them the place of a newcomer. */
 const fewestBack = 100;
 
-/** Of those that come back, some find the line full again. So more come than are served, and the line never runs dry. */
+/** Some of those that come back find the line full again, so more come than are served. */
 const backPerServed = 3;
 
 /** Counts the responses of a tenant that were sent away from a route and are not due yet. */

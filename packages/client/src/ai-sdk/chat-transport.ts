@@ -212,24 +212,13 @@ function show(
 /** Shows a response that has ended. */
 function showWhole(
   shown: ShownChat,
-  { responseId, messageId, before }: Pending,
+  pending: Pending,
   { response, reading }: { response: ResponseObject; reading: Reading },
 ): ReadableStream<UIMessageChunk> {
-  const leave = () => {
-    reading.leave();
-    endResumption(shown);
-  };
-  const source: UnderlyingDefaultSource<UIMessageChunk> = {
-    async pull(controller) {
-      for (const chunk of new UiChunks({ messageId, before }).ofWhole(response)) controller.enqueue(chunk);
-      leave();
-      await forget(shown, responseId);
-      controller.close();
-    },
-    cancel: leave,
-  };
-  // Nothing is forgotten before somebody reads.
-  return new ReadableStream(source, { highWaterMark: 0 });
+  return showLast(shown, pending, reading, (controller) => {
+    for (const chunk of new UiChunks(pending).ofWhole(response)) controller.enqueue(chunk);
+    return () => controller.close();
+  });
 }
 
 /**
@@ -238,8 +227,18 @@ function showWhole(
  */
 function showGone(
   shown: ShownChat,
-  { responseId }: Pending,
+  pending: Pending,
   { error, reading }: { error: unknown; reading: Reading },
+): ReadableStream<UIMessageChunk> {
+  return showLast(shown, pending, reading, (controller) => () => controller.error(error));
+}
+
+/** Shows the last of a response, and forgets it before the end that `showIn` returns. Nothing is forgotten before somebody reads. */
+function showLast(
+  shown: ShownChat,
+  { responseId }: Pending,
+  reading: Reading,
+  showIn: (controller: ReadableStreamDefaultController<UIMessageChunk>) => () => void,
 ): ReadableStream<UIMessageChunk> {
   const leave = () => {
     reading.leave();
@@ -247,13 +246,13 @@ function showGone(
   };
   const source: UnderlyingDefaultSource<UIMessageChunk> = {
     async pull(controller) {
+      const end = showIn(controller);
       leave();
       await forget(shown, responseId);
-      controller.error(error);
+      end();
     },
     cancel: leave,
   };
-  // Nothing is forgotten before somebody reads.
   return new ReadableStream(source, { highWaterMark: 0 });
 }
 

@@ -48,7 +48,7 @@ it.each([
     expect([old?.isOf(bytes), old?.isOf(otherBytes), next?.isOf(otherBytes)]).toEqual([false, false, true]);
     expect(textOf(old)).toEqual(endOf('old '.repeat(100_000)));
 
-    // Whoever closes the old one leaves the other to its readers.
+    // A reader that closes the old one leaves the other to its readers.
     old?.close();
     const joined = await ends.open(responseId, { bytes: otherBytes, hold, holdBeside });
     expect([store.reads, ends.size]).toEqual([2, 1]);

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 export interface ScaleOptions {
   queue: Pick<ResponseQueues, 'backlog'>;
   settings: Pick<Settings, 'models' | 'workerConcurrency'>;
-  /** Of each queue that is served, also of those that models have left. */
+  /** The limit of each queue that is served, also of those that models have left. */
   queueLimits: () => Limits;
 }
 
