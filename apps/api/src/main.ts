@@ -14,6 +14,7 @@ import { openTraces } from '@sluice/traces';
 import { ApiProcess } from './api-process.ts';
 
 export { makeApiParts, type ApiParts } from './api-parts.ts';
+export { storedNameOf } from './key-names.ts';
 export { asServiceError } from './plugins/error-handler.ts';
 export type { Answer } from './responses/answer.ts';
 export { CallerPresence, type Caller } from './responses/caller.ts';

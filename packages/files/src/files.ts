@@ -8,11 +8,12 @@ import {
   pageBehind,
   ServiceError,
 } from '@sluice/contract';
-import type { Logger } from '@sluice/runtime';
+import { type Logger, throttledWarning } from '@sluice/runtime';
 import { type DraftReservation, DraftRoom } from './draft-room.ts';
 import type { Draft, Through } from './drafts.ts';
 import type { FileStore } from './file-store.ts';
 import { isExpired, newFileId, presentFile, type StoredFile } from './stored-file.ts';
+import { toldWhenUnreachable } from './unreachable.ts';
 import type { Work } from './work.ts';
 
 export interface FileLimits {
@@ -59,6 +60,7 @@ export class Files {
   readonly #options: FilesOptions;
   readonly #now: () => number;
   readonly #draftRoom: DraftRoom;
+  readonly #unreachable: (error: unknown) => never;
   /** What each draft has of it, by its path. */
   readonly #reservations = new Map<string, DraftReservation>();
   #timer: NodeJS.Timeout | undefined;
@@ -68,6 +70,7 @@ export class Files {
     this.#draftRoom = new DraftRoom(largestDrafts * options.limits.bytes);
     this.#now = options.now;
     this.#store = options.store;
+    this.#unreachable = toldWhenUnreachable(throttledWarning(options.logger, 'files cannot be reached').warn);
   }
 
   start(): void {
@@ -91,7 +94,7 @@ export class Files {
    * machine until it is dropped.
    *
    * @param announced how many bytes it says to have, for which there must be room at once; 0 where it does not say.
-   * @throws {ServiceError} when it is too large, the tenant has too much, or too much is under way.
+   * @throws {ServiceError} when it is too large, the tenant has too much, too much is under way, or the disk is full.
    */
   async receive(tenant: string, content: Readable, announced = 0): Promise<Draft> {
     const most = await this.#roomOf(tenant);
@@ -104,7 +107,7 @@ export class Files {
       return draft;
     } catch (error) {
       reservation.release();
-      throw error;
+      return this.#unreachable(error);
     }
   }
 
@@ -140,7 +143,7 @@ export class Files {
       createdAt,
       expiresAt: seconds === undefined ? undefined : createdAt + seconds * 1_000,
     };
-    await this.#store.keep(tenant, file, draft, signal);
+    await this.#store.keep(tenant, file, draft, signal).catch(this.#unreachable);
     return presentFile(file);
   }
 
@@ -184,7 +187,7 @@ export class Files {
   /** @throws {ServiceError} as `get` does. */
   async remove(tenant: string, id: string): Promise<void> {
     await this.#find(tenant, id);
-    await this.#store.remove(tenant, id);
+    await this.#store.remove(tenant, id).catch(this.#unreachable);
   }
 
   /** Goes on with work of this name, whichever process has left it, or begins it. */
@@ -205,11 +208,12 @@ export class Files {
   /** The files of a tenant without those that have expired, which lie there until the next sweep. */
   async #unexpired(tenant: string): Promise<StoredFile[]> {
     const now = this.#now();
-    return (await this.#store.list(tenant)).filter((file) => !isExpired(file, now));
+    const all = await this.#store.list(tenant).catch(this.#unreachable);
+    return all.filter((file) => !isExpired(file, now));
   }
 
   async #find(tenant: string, id: string): Promise<StoredFile> {
-    const file = await this.#store.find(tenant, id);
+    const file = await this.#store.find(tenant, id).catch(this.#unreachable);
     if (!file || isExpired(file, this.#now())) throw fileNotFound(id);
     return file;
   }

@@ -38,6 +38,31 @@ describe('the files of a tenant', () => {
   });
 });
 
+describe('a file system that fails', () => {
+  it('is told as files that cannot be reached, and not as a defect of the service', async () => {
+    const failing = (code: string) => () => Promise.reject(Object.assign(new Error(code), { code }));
+    const logger = createLogger({ name: 'test', level: 'silent' });
+    const over = (failures: Partial<Record<keyof FileFolder, () => Promise<never>>>) =>
+      new Files({
+        store: Object.assign(new FileFolder(folder), failures),
+        limits: { bytes: 5, tenantBytes: 5, tenantFiles: 1 },
+        logger,
+        now: () => now,
+      });
+    const told = { code: 'files_unavailable' };
+    const content = () => Readable.from([Buffer.from('Hello')]);
+    await expect(over({ write: failing('ENOSPC') }).receive(tenant, content())).rejects.toMatchObject(told);
+    await expect(over({ find: failing('EIO') }).get(tenant, 'file-1')).rejects.toMatchObject(told);
+    await expect(over({ list: failing('ESTALE') }).checkRoom(tenant)).rejects.toMatchObject(told);
+    const draft = { path: join(folder, 'draft'), bytes: 5 };
+    const kept = over({ keep: failing('EROFS') }).keep(tenant, { name: 'a', purpose: 'batch' }, draft);
+    await expect(kept).rejects.toMatchObject(told);
+    // The connection of a caller is none of it.
+    const cut = over({ write: failing('ECONNRESET') }).receive(tenant, content());
+    await expect(cut).rejects.toMatchObject({ code: 'ECONNRESET' });
+  });
+});
+
 describe('uploads under way', () => {
   const hello = () => Readable.from([Buffer.from('Hello')]);
   const ofTenant = { code: 'rate_limit_exceeded' };

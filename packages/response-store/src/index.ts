@@ -58,6 +58,7 @@ export {
   type OutboxReaderOptions,
   tellOfBatch,
 } from './outbox/outbox.ts';
+export { recordVersion } from './record/fields.ts';
 export { type Cell, cellOf, defaultCell } from './record/cells.ts';
 export type { LargeValueConnection, RedisCommands, RedisSubscriber } from './record/connection.ts';
 export { type EndFacts, parseEnd, type EndOfResponse } from './record/end-json.ts';

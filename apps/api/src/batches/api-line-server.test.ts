@@ -1,4 +1,5 @@
 import { LineLeft } from '@sluice/batches';
+import { recordVersion } from '@sluice/response-store';
 import { createLogger } from '@sluice/runtime';
 import { latch } from '@sluice/testing';
 import { expect, it } from 'vitest';
@@ -55,7 +56,7 @@ it('A line of a batch that is cancelled already is cancelled where a process bef
   const cancelled: string[] = [];
   const responses = {
     isKeyTaken: (_tenant: string, key: string, previousId: string) =>
-      Promise.resolve(key === 'batch_1:1' && previousId === 'resp_0'),
+      Promise.resolve(key === `batch_1:1:${recordVersion}` && previousId === 'resp_0'),
     create: {
       whole(
         _caller: unknown,
@@ -79,7 +80,7 @@ it('A line of a batch that is cancelled already is cancelled where a process bef
     } as const;
     await expect(server.run(owner, line, signals)).rejects.toThrow(LineLeft);
   }
-  expect({ asked, cancelled }).toEqual({ asked: ['batch_1:1'], cancelled: ['resp_1'] });
+  expect({ asked, cancelled }).toEqual({ asked: [`batch_1:1:${recordVersion}`], cancelled: ['resp_1'] });
 });
 
 it('A line of a batch holds its answer until its result is written', async () => {

@@ -14,6 +14,7 @@ import {
   newRequestId,
   ServiceError,
 } from '@sluice/contract';
+import { recordVersion } from '@sluice/response-store';
 import { type Logger, loggedError, pause, randomBytes, repeatUnanswered } from '@sluice/runtime';
 import type { LiveSettings } from '@sluice/tenants';
 import type { BodyBudget } from '../bodies/body-budget.ts';
@@ -77,7 +78,13 @@ export class ApiLineServer implements LineServer {
     return wrongLine(problem, { endpoint, requestId: newRequestId(randomBytes) });
   }
 
-  async run(owner: BatchOwner, request: LineRequest, { leaving, ending }: LineRun): Promise<LineAnswer> {
+  /** A response that another release has begun cannot be read here, so a line begins anew once another release runs its batch. */
+  run(owner: BatchOwner, request: LineRequest, run: LineRun): Promise<LineAnswer> {
+    const idempotencyKey = `${request.idempotencyKey}:${recordVersion}`;
+    return this.#run(owner, { ...request, idempotencyKey }, run);
+  }
+
+  async #run(owner: BatchOwner, request: LineRequest, { leaving, ending }: LineRun): Promise<LineAnswer> {
     const stop = AbortSignal.any([leaving, ending]);
     const requestId = newRequestId(randomBytes);
     for (;;) {

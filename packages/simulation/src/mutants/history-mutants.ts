@@ -7,6 +7,7 @@ export interface Mutant {
 }
 
 const store = 'packages/response-store/src';
+const batches = 'packages/batches/src';
 const transitions = `${store}/transitions`;
 
 /** Mechanisms that other tests switch off as well, and whose loss a history can show. */
@@ -107,6 +108,54 @@ const ownMutants: readonly Mutant[] = [
       file: 'apps/worker/src/worker-webhooks.ts',
       find: 'return background && type ?',
       replace: 'return type ?',
+    },
+  },
+  {
+    name: 'a process that goes on with a batch knows none of its results',
+    patch: {
+      file: `${batches}/result-files.ts`,
+      find: 'if (result) await this.add(kind, result);',
+      replace: '',
+    },
+  },
+  {
+    name: 'a process that has lost a batch goes on with it',
+    patch: {
+      file: `${batches}/batch-run.ts`,
+      find: 'if (stored.runner !== runner || hasEnded(stored)) throw new BatchLost();',
+      replace: 'if (hasEnded(stored)) throw new BatchLost();',
+    },
+  },
+  {
+    name: 'the response of a line is forgotten although another process may look for it',
+    patch: { file: `${batches}/line-run.ts`, find: 'if (isHeld()) await', replace: 'await' },
+  },
+  {
+    name: 'a line that was written in part is a result',
+    patch: { file: `${batches}/result-files.ts`, find: 'text && isWhole ?', replace: 'text ?' },
+  },
+  {
+    name: 'a batch that was looked at before it was stored never runs',
+    patch: {
+      file: `${batches}/batch-store.ts`,
+      find: 'if (isAdded) await this.#open({ tenant, id });',
+      replace: '',
+    },
+  },
+  {
+    name: 'a line waits for the response that another release has begun',
+    patch: {
+      file: 'apps/api/src/batches/api-line-server.ts',
+      find: '`${request.idempotencyKey}:${recordVersion}`',
+      replace: 'request.idempotencyKey',
+    },
+  },
+  {
+    name: 'a batch makes its files again under other names',
+    patch: {
+      file: `${batches}/batch-run.ts`,
+      find: "batch.status === 'finalizing' ? batch : await",
+      replace: 'await',
     },
   },
   {

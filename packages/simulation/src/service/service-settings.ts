@@ -1,5 +1,6 @@
 import { loadSettings, type Settings } from '@sluice/config';
 import type { CellChange } from '../story/scenario.ts';
+import { diskFolder } from '../world/simulated-disk.ts';
 import {
   cellNames,
   crowdModel,
@@ -27,6 +28,8 @@ export interface ServiceChoices {
   hasCrowd?: boolean | undefined;
   /** Whether tenants may have endpoints; false by default. */
   hasWebhooks?: boolean | undefined;
+  /** Whether tenants may have batches; false by default. */
+  hasBatches?: boolean | undefined;
   /** The only model that the process serves; all of them by default. */
   model?: ModelName | undefined;
 }
@@ -50,11 +53,12 @@ export function serviceSettings(
     cellChange,
     hasCrowd = false,
     hasWebhooks = false,
+    hasBatches = false,
     model,
   }: ServiceChoices,
 ): Settings & { redisUrl: string } {
   const redisUrl = addresses(cellChange === 'add' ? 1 : cells);
-  const name = `${role} ${keepsRecords} ${isReplicated} ${redisUrl} ${hasCrowd} ${hasWebhooks} ${model}`;
+  const name = `${role} ${keepsRecords} ${isReplicated} ${redisUrl} ${hasCrowd} ${hasWebhooks} ${hasBatches} ${model}`;
   const before = known.get(name);
   if (before) return before;
   const usual: ModelName[] = hasCrowd
@@ -84,6 +88,7 @@ workerConcurrency: 8
 drainTimeoutMs: ${drainMs}
 console: { journal: ${keepsRecords}, statistics: ${keepsRecords} }
 webhooks: { enabled: ${hasWebhooks} }
+files: { enabled: ${hasBatches}, folder: ${diskFolder}/files }
 usage: { enabled: ${role === 'worker'} }
 `,
   });

@@ -70,6 +70,8 @@ async function start(role: ApiRole, settings: Settings & { redisUrl: string }): 
   parts.memory.start();
   parts.stats.start();
   parts.operator.start();
+  parts.files?.start();
+  parts.batches?.start();
 }
 
 /** The part of the time to drain after which a request that is under way is ended, as in `ApiProcess`. */
@@ -78,10 +80,13 @@ const interruptShare = 0.8;
 async function stop({ parts }: ApiRole): Promise<void> {
   if (!parts) return;
   parts.stats.announce();
+  const batches = parts.batches?.stop();
   await parts.open.drain(drainMs * interruptShare);
+  await batches;
   await parts.tenants.stop();
   await parts.sealing.stop();
   parts.redis.stop();
   await parts.responses.stop();
   await parts.store.stop();
+  parts.files?.stop();
 }

@@ -1,4 +1,5 @@
 import { SimulatedProcess } from '../world/simulated-process.ts';
+import { SimulatedDisk } from '../world/simulated-disk.ts';
 import { SimulatedNetwork } from '../world/simulated-network.ts';
 import type { CellChange } from '../story/scenario.ts';
 import type { World } from '../world/world.ts';
@@ -22,6 +23,8 @@ export interface ServiceOptions {
   /** Whether the second worker serves the narrow model, and the first one the other. */
   hasPools?: boolean | undefined;
   hasWebhooks?: boolean | undefined;
+  /** Whether tenants may have batches. */
+  hasBatches?: boolean | undefined;
   providersOf: ProvidersOf;
   /** How a process sends events to endpoints. */
   sendOf: (process: SimulatedProcess) => SendEvent;
@@ -48,6 +51,8 @@ export class SimulatedService {
   readonly world: World;
   /** What lies before the store of each cell. */
   readonly networks: readonly SimulatedNetwork[];
+  /** That of the files, which every api has. */
+  readonly disk = new SimulatedDisk();
   /** The keys in each cell. */
   readonly keys: ReturnType<typeof keysOf>;
   readonly #options: ServiceOptions;
@@ -61,11 +66,12 @@ export class SimulatedService {
     this.keys = keysOf(cells, cellChange !== undefined);
     this.networks = Array.from({ length: cells }, () => new SimulatedNetwork(world));
     const byHost = new Map(this.networks.map((network, at) => [hostOf(at), network]));
-    enterWorld(world, (process, host) => {
+    const connect = (process: SimulatedProcess, host: string) => {
       const network = byHost.get(host);
       if (!network) throw new Error(`There is no store at ${host}`);
       return network.connect(process);
-    });
+    };
+    enterWorld(world, connect, this.disk);
     this.#apis = Array.from({ length: options.apis }, (_, at) => this.#startApi(`api-${at}`));
     this.#workers = Array.from({ length: options.workers }, (_, at) => this.#startWorker(`worker-${at}`));
   }

@@ -1,7 +1,7 @@
 import { mostNarrow, mostRunning, models, tenants } from '../service/names.ts';
 import { isDrained } from './check-queues.ts';
 import type { History } from './history.ts';
-import type { CallEnd, CallerPlan, FaultPlan } from './scenario.ts';
+import type { CallEnd, CallerPlan, FaultPlan, PromptPlan } from './scenario.ts';
 import type { SimulatedCaller } from './simulated-caller.ts';
 import { limitedForMs, type UpstreamCall } from './upstream.ts';
 
@@ -25,7 +25,8 @@ function hasOnly({ scenario }: History, ...kinds: FaultPlan['kind'][]): boolean 
 }
 
 function hasCall({ scenario }: History, wanted: CallEnd): boolean {
-  return scenario.callers.some(({ calls }) => calls.some(({ end }) => end === wanted));
+  const asked = [...scenario.callers, ...(scenario.batches ?? []).flatMap(({ lines }) => lines)];
+  return asked.some(({ calls }) => calls.some(({ end }) => end === wanted));
 }
 
 /** Faults may take so long in all before a response may have waited too long, in milliseconds. */
@@ -83,8 +84,14 @@ export function checkCompletion(
   return [`it should complete, and is ${end.status} (${end.error?.code}) after ${end.calls} calls`];
 }
 
+/** Whether nothing goes wrong, and nobody keeps an upstream from others or ends what waits. */
+export function isQuiet(history: History): boolean {
+  const { faults, operators } = history.scenario;
+  return faults.length === 0 && !operators && !takesLong(history);
+}
+
 /** In how many calls a response completes; undefined where its upstream keeps it from that. */
-function callsToComplete({ calls: [first, second] }: CallerPlan): number | undefined {
+export function callsToComplete({ calls: [first, second] }: PromptPlan): number | undefined {
   if (first.end === 'finish') return 1;
   const isTried = first.tokens === 0 && (first.end === 'refused' || first.end === 'broken');
   return isTried && second?.end === 'finish' ? 2 : undefined;

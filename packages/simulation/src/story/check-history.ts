@@ -2,6 +2,7 @@ import { isTerminal, type Status } from '@sluice/contract';
 import { checkEventGrammar } from '@sluice/testing';
 import type { ReadyApi, SimulatedService } from '../service/simulated-service.ts';
 import { isNumberLost } from './change-cells.ts';
+import { checkBatches } from './check-batches.ts';
 import { checkBudgets } from './check-budgets.ts';
 import { checkCalls, checkCompletion } from './check-calls.ts';
 import { checkEndpoints } from './check-endpoints.ts';
@@ -31,7 +32,8 @@ export async function checkHistory(history: History): Promise<string[]> {
       return found.map((problem) => `${name} (${mode}): ${problem}`);
     }),
   );
-  return [...checkCalls(history), ...checkQueues(history), ...checkBudgets(history), ...ofCallers.flat()];
+  const ofAll = [...checkCalls(history), ...checkQueues(history), ...checkBudgets(history)];
+  return [...ofAll, ...ofCallers.flat(), ...(await checkBatches(history))];
 }
 
 /** More callers than this are checked at one api each, in turn. */

@@ -1,7 +1,7 @@
 import { maxAttempts } from '../service/service-settings.ts';
 import { takesLong } from './check-calls.ts';
 import type { History } from './history.ts';
-import type { CallerPlan } from './scenario.ts';
+import type { PromptPlan } from './scenario.ts';
 import { tokenOf, type UpstreamCall } from './upstream.ts';
 
 /** A response as it is read in the end. */
@@ -19,7 +19,7 @@ const mostLosses = 3;
 /** Holds one response against what is promised of it alone. `losses` of the store may have touched it. */
 export function checkResponse(
   history: History,
-  plan: CallerPlan,
+  plan: PromptPlan,
   response: ReadResponse,
   losses: number,
 ): string[] {
@@ -38,7 +38,7 @@ export function checkResponse(
 }
 
 /** Who is superseded writes nothing, so a text is that of the call that was claimed last. */
-function checkLastCall({ upstream }: History, { name }: CallerPlan, { id, output }: ReadResponse): string[] {
+function checkLastCall({ upstream }: History, { name }: PromptPlan, { id, output }: ReadResponse): string[] {
   const said = callIn(textOf(output));
   const isOfClaim = ({ responseId, isStale }: UpstreamCall) => responseId === id && !isStale;
   const last = upstream.callsOf(name).findLastIndex(isOfClaim) + 1;
@@ -75,7 +75,7 @@ function callIn(text: string): number | undefined {
   return number === undefined ? undefined : Number(number);
 }
 
-function checkText(plan: CallerPlan, { status, output }: ReadResponse): string[] {
+function checkText(plan: PromptPlan, { status, output }: ReadResponse): string[] {
   const text = textOf(output);
   const tokens = text.split(' ').filter((token) => token !== '');
   const call = callIn(text) ?? 0;

@@ -73,6 +73,12 @@ export class Faults {
 
   #begin(fault: FaultPlan): void {
     const { world } = this.#service;
+    if (fault.kind === 'full disk') {
+      world.note('disk', `full for ${fault.forMs} ms`);
+      this.#lasts(fault.forMs);
+      this.#service.disk.fullUntilMs = world.nowMs + fault.forMs;
+      return;
+    }
     if (!('process' in fault)) {
       world.note('store', `${fault.kind} for ${fault.forMs} ms`);
       this.#lasts(fault.forMs);

@@ -21,6 +21,8 @@ const permanent = [
   new RegExp(`:(${queues}):(meta|id|events|completed|failed|marker|stalled|pc|delay)$`),
   // Finished jobs, bounded in number, and those of deliveries.
   new RegExp(`:(${queues}):(create-response_[A-Za-z0-9]+|evt_[0-9a-f]+-we_[A-Za-z0-9]+)$`),
+  // The batches of a tenant, bounded in number.
+  new RegExp(`:batches:(${Object.values(tenants).join('|')})$`),
   // The endpoints of a tenant.
   new RegExp(`:webhooks:(${Object.values(tenants).join('|')})$`),
 ];
@@ -73,6 +75,8 @@ function leftoversIn(network: SimulatedNetwork, cellKeys: CellKeys, { hasWebhook
   if (hasWebhooks)
     for (const key of texts(network.ask('EVAL', untold, '0')))
       found.push(`ends of which nobody was told: ${key}`);
+  const openBatches = texts(network.ask('SMEMBERS', `${cellKeys.prefix}open-batches`));
+  if (openBatches.length > 0) found.push(`open batches: ${openBatches.join(', ')}`);
   for (const key of texts(network.ask('EVAL', openDeliveries, '0'))) found.push(`open deliveries: ${key}`);
   for (const key of texts(network.ask('EVAL', keysWithoutExpiry, '0'))) {
     if (!permanent.some((pattern) => pattern.test(key))) found.push(`a key that never expires: ${key}`);

@@ -1,6 +1,7 @@
 import { models, tenants } from '../service/names.ts';
 import { Random } from '../world/random.ts';
 import { holdsAfterMs } from './change-cells.ts';
+import { makeBatches } from './make-batches.ts';
 import { makeOperators } from './make-operators.ts';
 import { longestMs, longTokens, withLongEnds, withPark } from './vary-callers.ts';
 import type { ActPlan, CallEnd, CallerPlan, CellChange, CallPlan, FaultPlan, Scenario } from './scenario.ts';
@@ -47,14 +48,21 @@ export function makeScenario(seed: number): Scenario {
     families.silences,
     families.deployments,
   ]);
-  const faults = Array.from({ length: random.pick([0, 1, 1, 2, 3, 5]) }, (_, at) =>
-    makeFault(random.fork(`fault ${at}`), names, callers, family),
+  const asked = callers.map(({ atMs }) => atMs);
+  const ofCallers = Array.from({ length: random.pick([0, 1, 1, 2, 3, 5]) }, (_, at) =>
+    makeFault(random.fork(`fault ${at}`), names, asked, family),
   );
+  const { batches, faults: ofBatches } = makeBatches(new Random(seed).fork('batches'), (own, momentMs) =>
+    makeFault(own, names, [momentMs], family),
+  );
+  const faults = ofCallers.length > 0 ? [...ofCallers, ...ofBatches] : ofCallers;
   const hasCells = new Random(seed).fork('cells').happens(0.25);
   const change = new Random(seed).fork('cell change');
   const cellChange = hasCells && change.happens(0.3) ? change.pick<CellChange>(['add', 'drain']) : undefined;
   const hasTwoReleases = apis === 2 && workers === 2 && random.fork('releases').happens(0.25);
   const hasPools = workers === 2 && !hasTwoReleases && new Random(seed).fork('pools').happens(0.2);
+  // A delivery that is tried again waits by the clock of its process.
+  const mayHaveWebhooks = !hasTwoReleases && !faults.some(({ kind }) => kind === 'clock');
   const scenario: Scenario = {
     seed,
     apis,
@@ -63,11 +71,12 @@ export function makeScenario(seed: number): Scenario {
     isReplicated: random.happens(family === families.losses ? 0.5 : 0.1),
     ...(hasTwoReleases && { hasTwoReleases }),
     ...(hasPools && { hasPools }),
-    ...(!hasTwoReleases && new Random(seed).fork('webhooks').happens(0.15) && { hasWebhooks: true }),
+    ...(mayHaveWebhooks && new Random(seed).fork('webhooks').happens(0.15) && { hasWebhooks: true }),
     ...(hasCells && { cells: 2 }),
     callers: withLosses(random.fork('losses'), callers, faults),
     faults: hasCells ? inCells(random.fork('cells'), faults) : faults,
     ...makeOperators(new Random(seed).fork('operators'), callers, faults),
+    ...(batches && { batches }),
   };
   return cellChange
     ? { ...later(scenario, holdsAfterMs[cellChange] - change.between(0, 3_000)), cellChange }
@@ -82,12 +91,15 @@ function later(scenario: Scenario, byMs: number): Scenario {
     callers: scenario.callers.map(move),
     faults: scenario.faults.map(move),
     ...(scenario.operators && { operators: scenario.operators.map(move) }),
+    ...(scenario.batches && { batches: scenario.batches.map(move) }),
   };
 }
 
 /** What befalls a store befalls that of one cell. */
 function inCells(random: Random, faults: readonly FaultPlan[]): FaultPlan[] {
-  return faults.map((fault) => ('process' in fault ? fault : { ...fault, cell: random.pick([0, 1]) }));
+  return faults.map((fault) =>
+    'process' in fault || fault.kind === 'full disk' ? fault : { ...fault, cell: random.pick([0, 1]) },
+  );
 }
 
 /** Two tenants who wait for one model, where nothing else goes on: one of them asks first, and the other one later. */
@@ -235,10 +247,10 @@ const everything: Family = Object.values(families).flat();
 function makeFault(
   random: Random,
   names: readonly string[],
-  callers: readonly CallerPlan[],
+  moments: readonly number[],
   family: Family,
 ): FaultPlan {
-  const { atMs: askedMs = 0 } = callers[random.between(0, callers.length - 1)] ?? {};
+  const askedMs = moments[random.between(0, moments.length - 1)] ?? 0;
   const atMs = askedMs + random.skewed(random.pick([0.5, 10, 300]));
   const process = names[random.between(0, names.length - 1)] ?? 'worker-0';
   const messages = Math.floor(random.skewed(random.pick([2, 20])));

@@ -10,6 +10,7 @@ import type { History } from './history.ts';
 import { Faults } from './inject-faults.ts';
 import { RarePaths } from './rare-paths.ts';
 import type { Scenario } from './scenario.ts';
+import { SimulatedBatch } from './simulated-batch.ts';
 import { SimulatedCaller } from './simulated-caller.ts';
 import { SimulatedOperator } from './simulated-operator.ts';
 import { SimulatedUpstream, type UpstreamCall } from './upstream.ts';
@@ -51,11 +52,15 @@ export async function runScenario(scenario: Scenario, log?: (line: string) => vo
   const onUnhandled = (error: unknown) => world.crashed(error);
   process.on('unhandledRejection', onUnhandled);
   try {
-    const upstream = new SimulatedUpstream(scenario.callers);
+    const upstream = new SimulatedUpstream([
+      ...scenario.callers,
+      ...(scenario.batches ?? []).flatMap(({ lines }) => lines),
+    ]);
     const endpoints = new SimulatedEndpoints(scenario.seed);
     const service = new SimulatedService(world, {
       ...scenario,
       isReplicated: scenario.isReplicated === true,
+      hasBatches: scenario.batches !== undefined,
       otherRelease: other,
       providersOf: (process) => new Map([['upstream', upstream.providerOf(process)]]),
       sendOf: (process) => endpoints.sendOf(process),
@@ -110,7 +115,9 @@ async function tell(
   const begunAt = world.elapsedMs;
   callers.push(...scenario.callers.map((plan) => new SimulatedCaller(world, service, plan)));
   const operators = (scenario.operators ?? []).map((plan) => new SimulatedOperator(world, service, plan));
-  const lastMs = begunAt + Math.max(...scenario.callers.map(({ atMs }) => atMs));
+  const batches = (scenario.batches ?? []).map((plan) => new SimulatedBatch(service, plan));
+  const asking = [...scenario.callers, ...(scenario.batches ?? [])];
+  const lastMs = begunAt + Math.max(...asking.map(({ atMs }) => atMs));
   const leftoversNow = () => leftovers(service, { hasWebhooks: scenario.hasWebhooks === true });
   let left: string[] = [];
   for (;;) {
@@ -118,13 +125,13 @@ async function tell(
     const overMs = Math.max(lastMs, faults.overMs);
     if (world.elapsedMs > overMs + restWithinMs) break;
     if (world.elapsedMs <= overMs) continue;
-    if (!service.isWhole || ![...callers, ...operators].every(({ isDone }) => isDone)) continue;
+    if (!service.isWhole || ![...callers, ...operators, ...batches].every(({ isDone }) => isDone)) continue;
     // What has not begun by now would befall nobody.
     faults.disarm();
     left = leftoversNow();
     if (left.length === 0) break;
   }
-  const waiting = callers.filter(({ isDone }) => !isDone).map(({ plan }) => plan.name);
+  const waiting = [...callers, ...batches].filter(({ isDone }) => !isDone).map(({ plan }) => plan.name);
   if (waiting.length > 0) {
     return [`still waiting after all that time: ${waiting.join(', ')}`, ...leftoversNow()];
   }
@@ -134,7 +141,7 @@ async function tell(
   const fates = await Promise.all(callers.map(({ fate }) => fate));
   const { overMs: faultsOverMs, losses } = faults;
   const problems = await Promise.race([
-    checkHistory({ service, ...others, callers, fates, operators, faultsOverMs, losses }),
+    checkHistory({ service, ...others, callers, fates, operators, batches, faultsOverMs, losses }),
     world.sleep(checkedWithinMs),
   ]);
   return problems ?? ['a reader is told nothing, although all is over'];

@@ -27,6 +27,8 @@ export interface Scenario {
   faults: readonly FaultPlan[];
   /** What operators do to queues; nothing by default. */
   operators?: readonly OperatorPlan[];
+  /** The batches that tenants have run; none by default. */
+  batches?: readonly BatchPlan[];
 }
 
 export type CellChange = 'add' | 'drain';
@@ -34,18 +36,22 @@ export type CellChange = 'add' | 'drain';
 export const modes = ['synchronous', 'stream', 'background', 'background stream'] as const;
 export type Mode = (typeof modes)[number];
 
-/** One response that somebody wants. */
-export interface CallerPlan {
+/** What is asked of the upstream. */
+export interface PromptPlan {
   /** Its prompt, too. */
   name: string;
-  atMs: number;
-  mode: Mode;
   tenant: TenantName;
   model: ModelName;
-  /** Comes with each try, so that any number of them make one response. */
-  idempotencyKey: string | undefined;
   /** What each call of the upstream does, in order; the last one is repeated. */
   calls: readonly [CallPlan, ...CallPlan[]];
+}
+
+/** One response that somebody wants. */
+export interface CallerPlan extends PromptPlan {
+  atMs: number;
+  mode: Mode;
+  /** Comes with each try, so that any number of them make one response. */
+  idempotencyKey: string | undefined;
   acts: readonly ActPlan[];
   /** Whether its instructions are long, so that nobody holds them while they wait; false by default. */
   isLong?: boolean;
@@ -85,6 +91,17 @@ export interface CallPlan {
   end: CallEnd;
 }
 
+/** A file whose lines somebody has run. */
+export interface BatchPlan {
+  name: string;
+  atMs: number;
+  tenant: TenantName;
+  /** Each by its name, which is its `custom_id`. */
+  lines: readonly PromptPlan[];
+  /** How long behind its creation it is cancelled; never by default. */
+  cancelAfterMs?: number;
+}
+
 /** What an operator does to the queue of a model. */
 export interface OperatorPlan {
   atMs: number;
@@ -96,7 +113,10 @@ export interface OperatorPlan {
 }
 
 /** What goes wrong. */
-export type FaultPlan = StoreFault | ProcessFault;
+export type FaultPlan = StoreFault | ProcessFault | DiskFault;
+
+/** The disk takes nothing more. */
+export type DiskFault = { kind: 'full disk'; atMs: number; forMs: number };
 
 /** `cell`: that of the store which it befalls; the first one by default. */
 export type StoreFault = { cell?: number } & StoreHarm;

@@ -35,6 +35,15 @@ function* shorterOnes(scenario: Scenario): Generator<Scenario> {
   for (const fewer of without(callers)) if (fewer.length > 0) yield { ...scenario, callers: fewer };
   const { operators = [] } = scenario;
   for (const fewer of without(operators)) yield { ...scenario, operators: fewer };
+  for (const shorter of withShorterBatches(scenario)) yield shorter;
+  for (const plainer of plainerOnes(scenario)) yield plainer;
+  for (const [at, caller] of callers.entries()) {
+    for (const simpler of simplerOnes(caller)) yield { ...scenario, callers: callers.with(at, simpler) };
+  }
+}
+
+/** Services that have less. */
+function* plainerOnes(scenario: Scenario): Generator<Scenario> {
   if (scenario.keepsRecords) yield { ...scenario, keepsRecords: false };
   if (scenario.cells !== undefined) {
     const { cellChange: _, ...unchanged } = scenario;
@@ -49,8 +58,19 @@ function* shorterOnes(scenario: Scenario): Generator<Scenario> {
   if (scenario.apis > least) yield { ...scenario, apis: scenario.apis - 1 };
   if (scenario.workers > (scenario.hasPools === true ? 2 : least))
     yield { ...scenario, workers: scenario.workers - 1 };
-  for (const [at, caller] of callers.entries()) {
-    for (const simpler of simplerOnes(caller)) yield { ...scenario, callers: callers.with(at, simpler) };
+}
+
+function* withShorterBatches(scenario: Scenario): Generator<Scenario> {
+  const { batches = [], ...others } = scenario;
+  if (batches.length === 1) yield others;
+  for (const fewer of without(batches)) if (fewer.length > 0) yield { ...scenario, batches: fewer };
+  for (const [at, batch] of batches.entries()) {
+    const put = (lines: typeof batch.lines) => ({
+      ...scenario,
+      batches: batches.with(at, { ...batch, lines }),
+    });
+    for (const lines of [...halves(batch.lines), ...without(batch.lines)])
+      if (lines.length > 0) yield put(lines);
   }
 }
 

@@ -1,17 +1,8 @@
-import { ServiceError } from '@sluice/contract';
 import type { ReadyApi, SimulatedService } from '../service/simulated-service.ts';
 import type { ModelName } from '../service/names.ts';
 import type { World } from '../world/world.ts';
+import { againAfterMs, askUntilDone, isForgotten, mostTries } from './ask-api.ts';
 import type { OperatorPlan } from './scenario.ts';
-
-/** What an act may be answered with that is not done: the api died, refused for now, or another act is under way. */
-const notDone = Symbol('not done');
-
-/** How long an operator waits before he asks again, and looks how far an act is, in milliseconds. */
-const againAfterMs = 300;
-
-/** Tries after which an operator gives up. Long enough for every fault to be over. */
-const mostTries = 400;
 
 /** A time in milliseconds of the world, from when an operator was told that something holds. */
 export interface Spell {
@@ -74,40 +65,14 @@ export class SimulatedOperator {
     }
   }
 
-  /** Asks one api or the other until it is done. */
-  async #until<Result>(ask: (operator: ReadyApi['parts']['operator']) => Promise<Result>): Promise<Result> {
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const api = this.#service.apis[tries % Math.max(this.#service.apis.length, 1)];
-      const answer = api ? await this.#ask(api, ask) : notDone;
-      if (answer !== notDone) return answer;
-      await this.#world.sleep(againAfterMs);
-    }
-    throw new Error(`The operator is answered nothing: ${JSON.stringify(this.#plan)}`);
-  }
-
-  /** In a step of the api, whose chance is that of the seed. */
-  async #ask<Result>(
-    { process, parts: { operator }, asServiceError }: ReadyApi,
-    ask: (operator: ReadyApi['parts']['operator']) => Promise<Result>,
-  ): Promise<Result | typeof notDone> {
-    const { promise, resolve, reject } = Promise.withResolvers<Result | typeof notDone>();
-    process.onDeath(() => resolve(notDone));
-    process.after(0, () => {
-      ask(operator).then(resolve, (error: unknown) => {
-        const known = error instanceof ServiceError ? error : asServiceError(error);
-        if (known) resolve(notDone);
-        else reject(error);
-      });
-    });
-    const answer = await promise;
-    await this.#world.sleep(0);
-    return answer;
+  #until<Result>(ask: (operator: ReadyApi['parts']['operator']) => Promise<Result>): Promise<Result> {
+    return askUntilDone(this.#service, ({ parts }) => ask(parts.operator));
   }
 }
 
 /** A store that was emptied knows of no act. */
 function forgotten(error: unknown): string {
-  if (error instanceof ServiceError && error.code === 'not_found') return 'forgotten';
+  if (isForgotten(error)) return 'forgotten';
   throw error;
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Usage } from '@sluice/contract';
 import { type Provider, type ProviderCall, type ProviderChunk, ProviderError } from '@sluice/providers';
 import type { SimulatedProcess } from '../world/simulated-process.ts';
-import type { CallEnd, CallerPlan, CallPlan } from './scenario.ts';
+import type { CallEnd, CallPlan, PromptPlan } from './scenario.ts';
 
 /** One call of the upstream. */
 export interface UpstreamCall {
@@ -34,7 +34,7 @@ const usage: Usage = {
 
 /** Token `at`, from 1, of call `call`, from 1: text that was lost, repeated or mixed shows by itself. */
 export function tokenOf(
-  { name, calls }: Pick<CallerPlan, 'name' | 'calls'>,
+  { name, calls }: Pick<PromptPlan, 'name' | 'calls'>,
   call: number,
   at: number,
 ): string {
@@ -45,20 +45,20 @@ export function tokenOf(
 /** In this time a process that has stood still goes on with what it began before, in milliseconds. */
 const wakingMs = 20;
 
-function callPlanned(calls: CallerPlan['calls'], call: number): CallPlan {
+function callPlanned(calls: PromptPlan['calls'], call: number): CallPlan {
   return calls[Math.min(call, calls.length) - 1] ?? calls[0];
 }
 
 /** The upstreams of a world: they do what the scenario says, and remember who called. */
 export class SimulatedUpstream {
   readonly calls: UpstreamCall[] = [];
-  readonly #plans: ReadonlyMap<string, CallerPlan>;
+  readonly #plans: ReadonlyMap<string, PromptPlan>;
   readonly #counts = new Map<string, number>();
   /** Called when a call kills the process that runs it. */
   onCrash: (process: SimulatedProcess) => void = () => undefined;
 
-  constructor(callers: readonly CallerPlan[]) {
-    this.#plans = new Map(callers.map((caller) => [caller.name, caller]));
+  constructor(plans: readonly PromptPlan[]) {
+    this.#plans = new Map(plans.map((plan) => [plan.name, plan]));
   }
 
   callsOf(caller: string): UpstreamCall[] {
@@ -70,7 +70,7 @@ export class SimulatedUpstream {
     return {
       id: 'upstream',
       generate: (generation, call) => {
-        const prompt = /prompt of (c\d+)/.exec(JSON.stringify(generation))?.[1] ?? '';
+        const prompt = /prompt of ([cb]\w+)/.exec(JSON.stringify(generation))?.[1] ?? '';
         const plan = this.#plans.get(prompt);
         if (!plan) throw new Error(`'${prompt}' is no prompt of the scenario`);
         return this.#run(process, plan, call);
@@ -81,7 +81,7 @@ export class SimulatedUpstream {
 
   async *#run(
     process: SimulatedProcess,
-    plan: CallerPlan,
+    plan: PromptPlan,
     call: ProviderCall,
   ): AsyncGenerator<ProviderChunk> {
     const { world } = process;

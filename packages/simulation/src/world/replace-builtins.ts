@@ -4,6 +4,7 @@ import type { Random } from './random.ts';
 import { simulatedTimers } from './simulated-timers.ts';
 import type { SimulatedProcess } from './simulated-process.ts';
 import type { Inhabitant, World } from './world.ts';
+import { diskFolder, type SimulatedDisk } from './simulated-disk.ts';
 import type { Connect } from './simulated-network.ts';
 
 /*
@@ -19,17 +20,20 @@ const require = createRequire(import.meta.url);
 /** The world whose processes run now. There is one at a time in a thread. */
 let world: World | undefined;
 let connect: Connect | undefined;
+let disk: SimulatedDisk | undefined;
 
 /** Lets the processes of a world run from here on. */
-export function enterWorld(entered: World, connectIn: Connect): void {
+export function enterWorld(entered: World, connectIn: Connect, diskIn: SimulatedDisk): void {
   world = entered;
   connect = connectIn;
+  disk = diskIn;
 }
 
 /** Ends it: what runs from here on belongs to no world. */
 export function leaveWorld(): void {
   world = undefined;
   connect = undefined;
+  disk = undefined;
   signals.forget();
 }
 
@@ -161,10 +165,44 @@ function replaceInput(): void {
   process.cpuUsage = (before) => (current() ? { user: 0, system: 0 } : realCpu(before));
 }
 
+/** Whoever lives in a world is a `SimulatedProcess`. */
+function replaceFiles(): void {
+  const onDisk = (path: unknown) => {
+    const process = current();
+    const isInside = typeof path === 'string' && path.startsWith(diskFolder);
+    return process && disk && isInside ? { disk, path, process: process as SimulatedProcess } : undefined;
+  };
+  type Call = (...args: unknown[]) => unknown;
+  const files = require('node:fs') as Record<'createReadStream' | 'createWriteStream', Call>;
+  const { createReadStream, createWriteStream } = files;
+  files.createReadStream = (...args) => {
+    const found = onDisk(args[0]);
+    return found ? found.disk.read(found.process, found.path) : createReadStream(...args);
+  };
+  files.createWriteStream = (...args) => {
+    const found = onDisk(args[0]);
+    return found ? found.disk.write(found.process, found.path) : createWriteStream(...args);
+  };
+  const promises = require('node:fs/promises') as Record<string, Call>;
+  for (const name of promisesOfDisk) {
+    const real = promises[name];
+    promises[name] = (...args) => {
+      const found = onDisk(args[0]);
+      if (!found) return real?.(...args);
+      const call = found.disk.promisesOf(found.process)[name] as Call;
+      return call(...args);
+    };
+  }
+}
+
+/** Whatever the service asks of a disk. */
+const promisesOfDisk = 'access copyFile link mkdir open readdir readFile rename rm stat writeFile'.split(' ');
+
 const noMemory = { rss: 1e8, heapTotal: 1e8, heapUsed: 5e7, external: 1e6, arrayBuffers: 1e5 };
 
 replaceTime();
 followSignals();
 replaceChance();
 replaceInput();
+replaceFiles();
 syncBuiltinESMExports();
