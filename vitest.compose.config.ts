@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 const conditions = ['sluice-source', 'node', 'import', 'module', 'default'];
 
-/** The tests of `npm run test:compose`. They build an image, which `npm test` has no time for. */
+/** The tests of `npm run test:compose`. They build an image, which `npm run test:system` has no time for. */
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
