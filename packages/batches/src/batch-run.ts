@@ -2,6 +2,7 @@ import { addAbortSignal } from 'node:stream';
 import { type BatchError, ServiceError } from '@sluice/contract';
 import { type Files, newFileId, type Work } from '@sluice/files';
 import { pause } from '@sluice/runtime';
+import { inputGone, resultsTooLarge } from './batch-errors.ts';
 import { idOfWrong, linesOf, type ReadLine } from './batch-lines.ts';
 import type { BatchName, BatchStore } from './batch-store.ts';
 import { checkInput } from './check-input.ts';
@@ -34,22 +35,6 @@ export interface BatchRunOptions {
   /** How often its progress is noted, and its cancellation noticed, in milliseconds; a second by default. */
   everyMs?: number;
 }
-
-/** The error of a batch whose input went before all of its lines had run. */
-const inputGone: BatchError = {
-  code: 'not_found',
-  message: 'The file was deleted, or has expired, while the batch ran.',
-  line: null,
-  param: 'input_file_id',
-};
-
-/** The error of a batch whose results were too large before all of its lines had run. */
-const resultsTooLarge = (bytes: number): BatchError => ({
-  code: 'file_limit_reached',
-  message: `The results have ${bytes} bytes or more before all lines have run. Please send the other lines in a batch of their own.`,
-  line: null,
-  param: null,
-});
 
 /** Another process runs the batch, or it is gone. */
 export class BatchLost extends Error {
@@ -130,7 +115,9 @@ export class BatchRun {
 
   /** Runs the lines that have no answer, unless all have, and makes the files. */
   async #answer(batch: StoredBatch): Promise<StoredBatch> {
-    const { work, results } = await this.#options.inTurn(() => this.#openResults());
+    const open = () => this.#openResults();
+    // There is nothing to copy where no process before has begun with its lines.
+    const { work, results } = await (this.#hadBegun ? this.#options.inTurn(open) : open());
     try {
       const over = batch.status === 'finalizing' ? batch : await this.#runLines(batch, results);
       return await this.#finish(over, results);
@@ -235,8 +222,9 @@ export class BatchRun {
     await results.sync();
     const batch = await store.get(name);
     if (batch?.status === 'cancelling') return 'cancelled';
-    const hasExpired = this.#ending.signal.aborted && batch && now() >= batch.expiresAt;
-    return hasExpired && !this.#isFull ? 'expired' : 'completed';
+    if (!this.#ending.signal.aborted || this.#isFull) return 'completed';
+    // It was cancelled, which the store has forgotten, unless its window is over.
+    return batch && now() >= batch.expiresAt ? 'expired' : 'cancelled';
   }
 
   /** What has not ended by the window is said to have expired. */

@@ -328,6 +328,21 @@ describe('a batch', () => {
     },
   );
 
+  it('whose cancellation a store forgets once it was seen is cancelled all the same', async () => {
+    const id = await aBatch(['one', 'wait']);
+    const begun = latch();
+    const run: LineServer['run'] = async (_owner, _request, { ending }) => {
+      begun.open();
+      if (!ending.aborted) await once(ending, 'abort');
+      await store.change({ tenant: owner.tenant, id }, (batch) => ({ ...batch, status: 'in_progress' }));
+      throw new LineLeft();
+    };
+    aRunner({ server: { ...server, run } });
+    await begun.wait();
+    await batches.cancel(owner.tenant, id);
+    expect((await ended(id)).status).toBe('cancelled');
+  });
+
   it('that ends in the process that began it asks for no further line', async () => {
     const id = await aBatch(['one', 'two']);
     const { server: only, asked } = aServerThatWaits();

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, type ReadStream } from 'node:fs';
 import {
   access,
   constants,
@@ -78,8 +77,9 @@ export class FileFolder implements FileStore {
     return found;
   }
 
-  read(tenant: string, { id }: StoredFile): ReadStream {
-    return createReadStream(this.#contentOf(tenant, id));
+  /** It is open by then: a caller who is told of a failure later has been sent headers. */
+  async read(tenant: string, { id }: StoredFile): Promise<Readable> {
+    return (await open(this.#contentOf(tenant, id))).createReadStream();
   }
 
   /** A reader that has begun reads on. */

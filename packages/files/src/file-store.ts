@@ -17,8 +17,8 @@ export interface FileStore {
   find(tenant: string, id: string): Promise<StoredFile | undefined>;
   /** All of a tenant, in no order. */
   list(tenant: string): Promise<StoredFile[]>;
-  /** The content of a file that was found. The reader may take hours. */
-  read(tenant: string, file: StoredFile): Readable;
+  /** The content of a file that was found. The reader may take hours. Whoever has it reads it to its end or destroys it. */
+  read(tenant: string, file: StoredFile): Promise<Readable>;
   remove(tenant: string, id: string): Promise<void>;
   /** Takes away files that have expired by `now`, and what was half made when a process died and is old by the clock of this place. */
   sweep(now: number): Promise<void>;

@@ -9,6 +9,7 @@ import {
   ServiceError,
 } from '@sluice/contract';
 import { type Logger, throttledWarning } from '@sluice/runtime';
+import { codeOf } from './absent.ts';
 import { type DraftReservation, DraftRoom } from './draft-room.ts';
 import type { Draft, Through } from './drafts.ts';
 import type { FileStore } from './file-store.ts';
@@ -181,7 +182,22 @@ export class Files {
   ): Promise<{ file: FileObject; content: Readable }> {
     const file = await this.#find(tenant, id);
     await keep?.(Math.min(file.bytes, this.#store.readerBytes));
-    return { file: presentFile(file), content: this.#store.read(tenant, file) };
+    const content = await this.#store.read(tenant, file).catch((error: unknown) => {
+      // It was deleted meanwhile.
+      if (codeOf(error) === 'ENOENT') throw fileNotFound(id);
+      return this.#unreachable(error);
+    });
+    return { file: presentFile(file), content };
+  }
+
+  /** Reads a file by what takes all of its content. @throws {ServiceError} as `get` does, and when the file system fails on the way. */
+  async readWith<Result>(
+    tenant: string,
+    id: string,
+    take: (file: FileObject, content: Readable) => Promise<Result>,
+  ): Promise<Result> {
+    const { file, content } = await this.read(tenant, id);
+    return take(file, content).catch(this.#unreachable);
   }
 
   /** @throws {ServiceError} as `get` does. */

@@ -51,7 +51,7 @@ describe('a file in a bucket', () => {
     await store.keep('t', stored, { path, bytes: stored.bytes });
     let asked = 0;
     bucket.mayAnswer = async () => void (asked += 1);
-    const content = store.read('t', stored);
+    const content = await store.read('t', stored);
     // A connection that takes nothing, and what stands before it, as those of a download do.
     const between = new PassThrough();
     const taking = latch();

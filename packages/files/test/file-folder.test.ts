@@ -75,10 +75,10 @@ describe('a folder of files', () => {
     const file = aFile(idOf('a'));
     await expect(folder.keep('t', file, draft)).rejects.toThrow('killed');
     await folder.keep('t', file, draft);
-    expect(await text(folder.read('t', file))).toBe('half');
+    expect(await text(await folder.read('t', file))).toBe('half');
     await writeFile(draft.path, 'other');
     await folder.keep('t', file, draft);
-    expect(await text(folder.read('t', file))).toBe('half');
+    expect(await text(await folder.read('t', file))).toBe('half');
     expect(await entries()).toHaveLength(3);
   });
 

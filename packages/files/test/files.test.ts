@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { createLogger } from '@sluice/runtime';
@@ -41,6 +41,9 @@ describe('the files of a tenant', () => {
 describe('a file system that fails', () => {
   it('is told as files that cannot be reached, and not as a defect of the service', async () => {
     const failing = (code: string) => () => Promise.reject(Object.assign(new Error(code), { code }));
+    // As Node tells of an error that it has no name for.
+    const errno = -constants.errno.EDQUOT;
+    const overQuota = Object.assign(new Error(), { code: `Unknown system error ${errno}`, errno });
     const logger = createLogger({ name: 'test', level: 'silent' });
     const over = (failures: Partial<Record<keyof FileFolder, () => Promise<never>>>) =>
       new Files({
@@ -53,12 +56,25 @@ describe('a file system that fails', () => {
     const content = () => Readable.from([Buffer.from('Hello')]);
     await expect(over({ write: failing('ENOSPC') }).receive(tenant, content())).rejects.toMatchObject(told);
     await expect(over({ find: failing('EIO') }).get(tenant, 'file-1')).rejects.toMatchObject(told);
-    await expect(over({ list: failing('ESTALE') }).checkRoom(tenant)).rejects.toMatchObject(told);
+    await expect(over({ list: () => Promise.reject(overQuota) }).checkRoom(tenant)).rejects.toMatchObject(
+      told,
+    );
     const draft = { path: join(folder, 'draft'), bytes: 5 };
     const kept = over({ keep: failing('EROFS') }).keep(tenant, { name: 'a', purpose: 'batch' }, draft);
     await expect(kept).rejects.toMatchObject(told);
+    const { id } = await over({}).keep(
+      tenant,
+      { name: 'a', purpose: 'user_data' },
+      await over({}).receive(tenant, content()),
+    );
+    const take = () => Promise.resolve();
+    await expect(over({ read: failing('EMFILE') }).readWith(tenant, id, take)).rejects.toMatchObject(told);
+    await expect(over({}).readWith(tenant, id, failing('EIO'))).rejects.toMatchObject(told);
+    await expect(over({ read: failing('ENOENT') }).read(tenant, id)).rejects.toMatchObject({
+      code: 'not_found',
+    });
     // The connection of a caller is none of it.
-    const cut = over({ write: failing('ECONNRESET') }).receive(tenant, content());
+    const cut = over({ write: failing('ECONNRESET') }).receive('other', content());
     await expect(cut).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
 });

@@ -23,6 +23,25 @@ describe('a process', () => {
     expect(isRunning({ pid, bornAt: 'an earlier boot' })).toBe(false);
   });
 
+  it.runIf(process.platform === 'linux')(
+    'of an earlier boot has ended, also where those of others are hidden',
+    () => {
+      const read = fileSystem.readFileSync;
+      const spy = vi.spyOn(fileSystem, 'readFileSync').mockImplementation((file, options) => {
+        if (String(file).endsWith('/stat')) throw Object.assign(new Error('hidden'), { code: 'ENOENT' });
+        return read(file, options);
+      });
+      syncBuiltinESMExports();
+      onTestFinished(() => {
+        spy.mockRestore();
+        syncBuiltinESMExports();
+      });
+      const [boot] = fileSystem.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').split('\n');
+      expect(isRunning({ pid: 1, bornAt: 'an-earlier-boot 1' })).toBe(false);
+      expect(isRunning({ pid: 1, bornAt: `${boot} 1` })).toBe(true);
+    },
+  );
+
   it('runs as far as anybody knows while its birth cannot be read', () => {
     const known = { pid: process.ppid, bornAt: bornAt(process.ppid) ?? 'a boot' };
     const { pid: dead } = spawnSync(process.execPath, ['--version']);

@@ -9,11 +9,15 @@ export interface ProcessIdentity {
 }
 
 /**
- * Whether this very process runs. One whose id is taken counts as running unless that process was born at another time, which a caller without a
- * descriptor cannot find out. Processes of other containers or machines count as ended.
+ * Whether this very process runs. One whose id is taken counts as running unless that process was born at another time. A caller without a
+ * descriptor cannot find that out, nor one to whom processes of others are hidden, who knows of the boot alone. Processes of other containers or machines count as ended.
  */
 export function isRunning({ pid, bornAt: born }: ProcessIdentity): boolean {
-  return isAlive(pid) && (born === undefined || born === (bornAt(pid) ?? born));
+  if (!isAlive(pid)) return false;
+  if (born === undefined) return true;
+  const boot = bootId();
+  if (boot !== undefined && !born.startsWith(`${boot} `)) return false;
+  return born === (bornAt(pid) ?? born);
 }
 
 /** Whether a process with this id runs. */
@@ -30,9 +34,13 @@ export function isAlive(pid: number): boolean {
 
 /** Boot and start time of a process, from Linux's /proc; undefined elsewhere, and where that cannot be read. */
 export function bornAt(pid: number): string | undefined {
-  const boot = readIfThere('/proc/sys/kernel/random/boot_id')?.trim();
+  const boot = bootId();
   const startedAt = statFields(pid)?.[START_TIME];
   return boot === undefined || startedAt === undefined ? undefined : `${boot} ${startedAt}`;
+}
+
+function bootId(): string | undefined {
+  return readIfThere('/proc/sys/kernel/random/boot_id')?.trim();
 }
 
 /** Indices of fields in `/proc/<pid>/stat`, counted from after the name. */

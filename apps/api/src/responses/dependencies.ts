@@ -20,7 +20,7 @@ export interface ResponsesDependencies {
   json: Pick<JsonReader, 'countTokens' | 'pickItems' | 'pickPage' | 'pickUserMessages'>;
   queue: Pick<ResponseQueues, 'ahead' | 'defer' | 'departures' | 'enqueue' | 'order' | 'remove'>;
   /** Undefined where files are switched off. */
-  files?: Pick<Files, 'get' | 'read'> | undefined;
+  files?: Pick<Files, 'get' | 'readWith'> | undefined;
   /** Undefined where webhooks are switched off. */
   webhooks?: Pick<WebhookEndpoints, 'checkUrlOfRequest'> | undefined;
   /** The sealer of a tenant's content. */

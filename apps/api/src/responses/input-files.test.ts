@@ -25,7 +25,11 @@ function inputFiles() {
       lookedUp.push(id);
       return Promise.resolve(fileOf(id));
     },
-    read: (_tenant: string, id: string) => Promise.resolve({ file: fileOf(id), content: content() }),
+    readWith: <Result>(
+      _tenant: string,
+      id: string,
+      take: (file: FileObject, of: Readable) => Promise<Result>,
+    ) => take(fileOf(id), content()),
   };
   return { lookedUp, inputs: new InputFiles({ files, mostBytes: () => 1_000 }) };
 }

@@ -11,7 +11,7 @@ const mostBytes = 25_165_824;
 const mostReferences = 128;
 
 export interface InputFilesOptions {
-  files: Pick<Files, 'get' | 'read'> | undefined;
+  files: Pick<Files, 'get' | 'readWith'> | undefined;
   /** Most bytes of all files of a request, as base64. */
   mostBytes: () => number;
 }
@@ -66,12 +66,16 @@ export class InputFiles {
     return parts;
   }
 
-  async #part(tenant: string, reference: FileReference, files: Pick<Files, 'read'>): Promise<Uint8Array> {
-    const { file, content } = await files.read(tenant, reference.fileId).catch((error: unknown) => {
-      throw isAbsent(error) ? refused(reference, 'The file has just been deleted.') : error;
+  async #part(tenant: string, reference: FileReference, files: Pick<Files, 'readWith'>): Promise<Uint8Array> {
+    const read = async (file: FileObject, content: AsyncIterable<Buffer>) => ({
+      name: reference.filename ?? file.filename,
+      ...(await base64Of(content)),
     });
-    const name = reference.filename ?? file.filename;
-    const { pieces, beginning } = await base64Of(content);
+    const { name, pieces, beginning } = await files
+      .readWith(tenant, reference.fileId, read)
+      .catch((error: unknown) => {
+        throw isAbsent(error) ? refused(reference, 'The file has just been deleted.') : error;
+      });
     const type = typeOf(beginning, name);
     if (reference.kind === 'input_image' && !type.startsWith('image/'))
       throw new ServiceError('invalid_image_format', 'The file is not a PNG, JPEG, GIF or WebP image.', {

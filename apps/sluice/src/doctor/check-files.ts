@@ -35,7 +35,7 @@ async function writeAndRead(store: FileStore): Promise<void> {
     const about = { id, name: 'doctor', purpose: 'user_data' as const, bytes: draft.bytes };
     await store.keep(nobody, { ...about, createdAt: Date.now(), expiresAt: Date.now() + 60_000 }, draft);
     const file = await store.find(nobody, id);
-    if (!file || (await text(store.read(nobody, file))) !== 'sluice')
+    if (!file || (await text(await store.read(nobody, file))) !== 'sluice')
       throw new Error('it lost a file at once');
   } finally {
     await rm(draft.path, { force: true });

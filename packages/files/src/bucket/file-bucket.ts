@@ -56,8 +56,9 @@ export class FileBucket implements FileStore {
   }
 
   /** A file that is removed meanwhile ends its readers with an error. */
-  read(tenant: string, file: StoredFile): Readable {
-    return readObject(this.#client, { key: this.#keys.of(tenant, file), bytes: file.bytes });
+  read(tenant: string, file: StoredFile): Promise<Readable> {
+    const content = readObject(this.#client, { key: this.#keys.of(tenant, file), bytes: file.bytes });
+    return Promise.resolve(content);
   }
 
   remove(tenant: string, id: string): Promise<void> {

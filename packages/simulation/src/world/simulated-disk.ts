@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { posix } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { callbackify } from 'node:util';
@@ -76,8 +77,8 @@ export class SimulatedDisk {
     return Readable.from(this.#chunks(process, path));
   }
 
-  async *#chunks(process: SimulatedProcess, path: string): AsyncGenerator<Buffer> {
-    const file = await happening(process, `read ${path}`, () => this.#fileAt(path));
+  async *#chunks(process: SimulatedProcess, path: string, opened?: Content): AsyncGenerator<Buffer> {
+    const file = opened ?? (await happening(process, `read ${path}`, () => this.#fileAt(path)));
     for (let at = 0; ; at += chunkBytes) {
       const chunk = await happening(process, `read ${path} from ${at}`, () =>
         Buffer.from(file.bytes.subarray(at, at + chunkBytes)),
@@ -117,6 +118,7 @@ export class SimulatedDisk {
           });
         }
       },
+      createReadStream: () => Readable.from(this.#chunks(process, path, file)),
       sync: nothing('sync'),
       datasync: nothing('datasync'),
       close: nothing('close'),
@@ -205,6 +207,6 @@ function wait(process: SimulatedProcess): Promise<void> {
   return new Promise((resolve) => void process.after(process.random.skewed(latencyMs), resolve));
 }
 
-function failure(code: string, path: string): Error {
-  return Object.assign(new Error(`${code}: '${path}'`), { code });
+function failure(code: keyof typeof constants.errno, path: string): Error {
+  return Object.assign(new Error(`${code}: '${path}'`), { code, errno: -constants.errno[code] });
 }

@@ -88,6 +88,7 @@ describe('problemsOf', () => {
       { ...waiting, queue: 'paused', paused: true, oldest_wait_ms: 900 },
       { ...waiting, queue: 'slow', oldest_wait_ms: 61_000 },
       { ...waiting, queue: 'stuck', oldest_wait_ms: 301_000 },
+      { ...waiting, queue: 'left by its models', models: [], oldest_wait_ms: 62_000 },
       { ...waiting, queue: 'fine', oldest_wait_ms: 59_000 },
       { ...queue, queue: 'empty', paused: true },
     ];
@@ -96,6 +97,7 @@ describe('problemsOf', () => {
       'bad queue:stuck /responses',
       'warn queue:paused /queues',
       'warn queue:slow /responses',
+      'warn queue:left by its models /queues',
     ]);
   });
 

@@ -202,7 +202,9 @@ function queueProblems(overview: Overview): Problem[] {
       if (oldest === null || oldest < longWaitMs) return [];
       const text = `In the queue ${queue}, ${count}${wait}.`;
       const search = { status: ['queued'], model: models };
-      const look: Problem['look'] = { word: 'See what waits', to: '/responses', search };
+      // Without a model it would lead to what waits in all queues.
+      const look: Problem['look'] =
+        models.length === 0 ? toQueue : { word: 'See what waits', to: '/responses', search };
       return [{ key, tone: oldest >= tooLongWaitMs ? 'bad' : 'warn', text, look }];
     });
 }

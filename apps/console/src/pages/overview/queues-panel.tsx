@@ -18,16 +18,7 @@ const columns: readonly SmallColumn<QueueOverview>[] = [
     key: 'queue',
     header: 'Queue',
     grows: true,
-    cell: ({ queue, models }) => (
-      <Link
-        className={classes['link']}
-        to="/responses"
-        search={{ status: ['queued', 'in_progress'], model: models }}
-        title={models.join(', ')}
-      >
-        {queue}
-      </Link>
-    ),
+    cell: QueueName,
   },
   { key: 'state', header: 'State', hideBelow: 'sm', cell: (queue) => <QueueState queue={queue} /> },
   { key: 'waiting', header: 'Waiting', align: 'end', cell: ({ waiting }) => formatCount(waiting) },
@@ -39,6 +30,25 @@ const columns: readonly SmallColumn<QueueOverview>[] = [
   },
   { key: 'running', header: 'Running', align: 'end', cell: (queue) => <Running queue={queue} /> },
 ];
+
+/** Leads to the responses of its models, and to the queue alone where its models have left it: theirs would be those of all queues. */
+function QueueName({ queue, models }: QueueOverview) {
+  const className = classes['link'];
+  return models.length === 0 ? (
+    <Link className={className} to="/queues" search={{ q: [queue] }}>
+      {queue}
+    </Link>
+  ) : (
+    <Link
+      className={className}
+      to="/responses"
+      search={{ status: ['queued', 'in_progress'], model: models }}
+      title={models.join(', ')}
+    >
+      {queue}
+    </Link>
+  );
+}
 
 function Running({ queue }: { queue: QueueOverview }) {
   const capacity = capacityOf(queue);

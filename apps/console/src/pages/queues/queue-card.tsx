@@ -37,9 +37,18 @@ export function QueueCard({ queue, onPause, onDrain }: QueueCardProps) {
         <div>
           <dt>Waiting</dt>
           <dd>
-            <Link className={classes['link']} to="/responses" search={{ status: ['queued'], model: models }}>
-              {formatCount(waiting)}
-            </Link>
+            {models.length === 0 ? (
+              // Responses are found by their models: without any the link would lead to those of all queues.
+              formatCount(waiting)
+            ) : (
+              <Link
+                className={classes['link']}
+                to="/responses"
+                search={{ status: ['queued'], model: models }}
+              >
+                {formatCount(waiting)}
+              </Link>
+            )}
           </dd>
         </div>
         <div>
