@@ -131,7 +131,12 @@ export class ResultFiles {
       throw error;
     }
     try {
-      for (const name of before) await work.drop(name, signal);
+      for (const name of before) {
+        await work.drop(name, signal).catch((error: unknown) => {
+          // What stays otherwise is read once more by whoever goes on, and counts once. A new try would only add one more copy.
+          if (signal?.aborted === true) throw error;
+        });
+      }
     } catch (error) {
       // The copy stays: some of it may stand nowhere else by now.
       await Promise.all([output.handle.close(), errors.handle.close()]);

@@ -136,16 +136,26 @@ describe('the results of a batch', () => {
     const full = { ...own, save: () => Promise.reject(new Error('full')) };
     for (const _ of [1, 2]) await expect(ResultFiles.open(full)).rejects.toThrow('full');
     expect(await readdir(folder)).toEqual(before);
-    // It has copied all, and taken one of the files before it away.
-    let drops = 0;
-    const away = {
-      ...own,
-      drop: (name: string) => ((drops += 1) > 1 ? Promise.reject(new Error('away')) : own.drop(name)),
-    };
-    await expect(ResultFiles.open(away)).rejects.toThrow('away');
     const next = await ResultFiles.open(own);
     expect([...next.done].toSorted()).toEqual(['a', 'b']);
     await next.close();
+    expect(await readdir(folder)).toHaveLength(2);
+  });
+
+  it('are gone on with, and no more copies of them are made, where those before cannot be taken away', async () => {
+    const own = await folderWork(folder);
+    const first = await ResultFiles.open(own);
+    await first.add('output', anAnswer('a'));
+    await first.add('errors', expired('b'));
+    await first.close();
+    const kept = { ...own, drop: () => Promise.reject(new Error('away')) };
+    const next = await ResultFiles.open(kept);
+    expect([...next.done].toSorted()).toEqual(['a', 'b']);
+    expect(next.counts).toMatchObject({ completed: 1, failed: 1 });
+    await next.close();
+    const last = await ResultFiles.open(own);
+    expect(last.counts).toMatchObject({ completed: 1, failed: 1 });
+    await last.close();
     expect(await readdir(folder)).toHaveLength(2);
   });
 

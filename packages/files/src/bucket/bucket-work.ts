@@ -47,8 +47,11 @@ export async function openBucketWork(
       saved.set(file, bytes);
     },
     async drop(file, dropping) {
-      await client.removeAll(`${keys.ofWork(name)}${file}/`, dropping);
-      await rm(join(path, file), { force: true });
+      try {
+        await client.removeAll(`${keys.ofWork(name)}${file}/`, dropping);
+      } finally {
+        await rm(join(path, file), { force: true });
+      }
     },
     leave: removeFolder,
   };
