@@ -1,6 +1,7 @@
 import { loadSettings, type Settings } from '@sluice/config';
 import { type CellKeys, defaultCell, type Lease, ProcessLease } from '@sluice/response-store';
 import {
+  bulkReadClient,
   closeRedis,
   type commandClient,
   createLogger,
@@ -217,6 +218,11 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   if (subscriberUrl !== redisUrl) {
     await closeRedis(clients.subscriber);
     clients.subscriber = subscriberClient(subscriberUrl, { logger });
+  }
+  // A machine that does much else answers late. A test that is about that has a way that it can make unreliable.
+  if (options.redisUrl === undefined && options.commandsUrl === undefined) {
+    await closeRedis(clients.commands);
+    clients.commands = bulkReadClient(redisUrl, { logger, connectionName: 'sluice-commands' });
   }
   const memory = testMemory();
   const parts = makeApiParts({

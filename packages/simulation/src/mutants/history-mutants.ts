@@ -111,6 +111,22 @@ const ownMutants: readonly Mutant[] = [
     },
   },
   {
+    name: 'the turns before a response are sent in the wrong order',
+    patch: {
+      file: `${store}/reading/read-context.ts`,
+      find: 'turns: turns.toReversed()',
+      replace: 'turns',
+    },
+  },
+  {
+    name: 'a response that continues others is sent the turns that a process keeps, and no others before them',
+    patch: {
+      file: `${store}/reading/read-context.ts`,
+      find: '    if (found) continue;',
+      replace: '    if (found) break;',
+    },
+  },
+  {
     name: 'a process that goes on with a batch knows none of its results',
     patch: {
       file: `${batches}/result-files.ts`,

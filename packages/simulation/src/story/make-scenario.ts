@@ -2,8 +2,9 @@ import { models, tenants } from '../service/names.ts';
 import { Random } from '../world/random.ts';
 import { holdsAfterMs } from './change-cells.ts';
 import { makeBatches } from './make-batches.ts';
+import { everything, families, type Family, makeFault } from './make-fault.ts';
 import { makeOperators } from './make-operators.ts';
-import { longestMs, longTokens, withLongEnds, withPark } from './vary-callers.ts';
+import { longestMs, longTokens, withChains, withLongEnds, withPark } from './vary-callers.ts';
 import type { ActPlan, CallEnd, CallerPlan, CellChange, CallPlan, FaultPlan, Scenario } from './scenario.ts';
 import { modes } from './scenario.ts';
 
@@ -32,9 +33,7 @@ export function makeScenario(seed: number): Scenario {
   const made = Array.from({ length: crowd.callers }, (_, at) =>
     makeCaller(random.fork(`caller ${at}`), `c${at}`, crowd),
   );
-  const callers = crowd.isPatient
-    ? withLongEnds(new Random(seed).fork('long ends'), made)
-    : withPark(new Random(seed).fork('park'), made);
+  const callers = varied(seed, crowd, made);
   const names = [
     ...Array.from({ length: apis }, (_, at) => `api-${at}`),
     ...Array.from({ length: workers }, (_, at) => `worker-${at}`),
@@ -61,6 +60,8 @@ export function makeScenario(seed: number): Scenario {
   const cellChange = hasCells && change.happens(0.3) ? change.pick<CellChange>(['add', 'drain']) : undefined;
   const hasTwoReleases = apis === 2 && workers === 2 && random.fork('releases').happens(0.25);
   const hasPools = workers === 2 && !hasTwoReleases && new Random(seed).fork('pools').happens(0.2);
+  // What another release has stored cannot be continued.
+  const asking = hasTwoReleases ? callers : chained(seed, crowd, callers);
   // A delivery that is tried again waits by the clock of its process.
   const mayHaveWebhooks = !hasTwoReleases && !faults.some(({ kind }) => kind === 'clock');
   const scenario: Scenario = {
@@ -73,7 +74,7 @@ export function makeScenario(seed: number): Scenario {
     ...(hasPools && { hasPools }),
     ...(mayHaveWebhooks && new Random(seed).fork('webhooks').happens(0.15) && { hasWebhooks: true }),
     ...(hasCells && { cells: 2 }),
-    callers: withLosses(random.fork('losses'), callers, faults),
+    callers: withLosses(random.fork('losses'), asking, faults),
     faults: hasCells ? inCells(random.fork('cells'), faults) : faults,
     ...makeOperators(new Random(seed).fork('operators'), callers, faults),
     ...(batches && { batches }),
@@ -81,6 +82,16 @@ export function makeScenario(seed: number): Scenario {
   return cellChange
     ? { ...later(scenario, holdsAfterMs[cellChange] - change.between(0, 3_000)), cellChange }
     : scenario;
+}
+
+function varied(seed: number, { isPatient }: Crowd, callers: readonly CallerPlan[]): readonly CallerPlan[] {
+  return isPatient
+    ? withLongEnds(new Random(seed).fork('long ends'), callers)
+    : withPark(new Random(seed).fork('park'), callers);
+}
+
+function chained(seed: number, { isPatient }: Crowd, callers: readonly CallerPlan[]): readonly CallerPlan[] {
+  return isPatient ? withChains(new Random(seed).fork('chains'), callers) : callers;
 }
 
 /** The same story, begun so much later. */
@@ -227,69 +238,4 @@ function good(random: Random, isPatient: boolean): CallPlan {
     ...(isLong && { tokenLength: random.pick([4_000, 20_000]) }),
     end: 'finish',
   };
-}
-
-/**
- * Faults that come together. Some of the promises hold for the milder ones alone, so most seeds have only those of one family.
- */
-const families = {
-  crashes: ['kill', 'kill', 'kill', 'suspects', 'cut', 'lose a reply'],
-  outages: ['freeze', 'freeze', 'cut', 'lose a reply', 'lose a reply'],
-  losses: ['forget', 'forget', 'empty', 'lag', 'kill', 'cut'],
-  silences: ['pause', 'long pause', 'long pause', 'silence', 'lose replies', 'full', 'replica', 'slow'],
-  deployments: ['stop', 'stop', 'stop', 'stop', 'cut', 'slow'],
-  others: ['clock', 'two rescuers'],
-} as const;
-type Family = readonly (typeof families)[keyof typeof families][number][];
-const everything: Family = Object.values(families).flat();
-
-/** A fault begins when somebody asks for something, or a while after that: nothing happens at other times. */
-function makeFault(
-  random: Random,
-  names: readonly string[],
-  moments: readonly number[],
-  family: Family,
-): FaultPlan {
-  const askedMs = moments[random.between(0, moments.length - 1)] ?? 0;
-  const atMs = askedMs + random.skewed(random.pick([0.5, 10, 300]));
-  const process = names[random.between(0, names.length - 1)] ?? 'worker-0';
-  const messages = Math.floor(random.skewed(random.pick([2, 20])));
-  // The first one has the short commands.
-  const connection = random.happens(0.5) ? 0 : random.between(1, 7);
-  const forMs = random.skewed(random.pick([300, 1_500, 4_000]));
-  const downMs = random.skewed(random.pick([100, 3_000]));
-  const kind = family[random.between(0, family.length - 1)] ?? 'kill';
-  switch (kind) {
-    case 'kill':
-      return { kind, atMs, process, messages, downMs };
-    case 'suspects':
-      return { kind: 'kill', atMs: 0, process: `worker-0.${random.between(1, 2)}`, messages, downMs };
-    case 'stop':
-      return { kind, atMs, process, downMs };
-    case 'pause':
-      return { kind, atMs, process, forMs: random.skewed(random.pick([50, 1_500, 6_000])) };
-    case 'long pause':
-      // Longer than all that a process holds.
-      return { kind: 'pause', atMs, process, forMs: random.between(4_000, 9_000) };
-    case 'clock':
-      return { kind, atMs, process, byMs: random.pick([-3_600_000, -2_000, 2_000, 3_600_000]) };
-    case 'lose a reply':
-      return { kind, atMs, process, messages };
-    case 'cut':
-    case 'silence':
-    case 'lose replies':
-      return { kind, atMs, process, connection, messages };
-    case 'empty':
-      return { kind, atMs, forMs: 0 };
-    case 'two rescuers':
-      return { kind, atMs, forMs: 8_000 };
-    case 'freeze':
-      return { kind, atMs, forMs: random.happens(0.5) ? random.between(2_000, 7_000) : forMs };
-    case 'slow':
-    case 'lag':
-    case 'full':
-    case 'replica':
-    case 'forget':
-      return { kind, atMs, forMs };
-  }
 }

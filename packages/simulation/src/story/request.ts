@@ -148,7 +148,12 @@ export interface Asking {
 const longInstructions = 'Be brief. '.repeat(7_000);
 
 /** Asks for the response of a plan. */
-export function create({ world, api, plan }: Asking & { plan: CallerPlan }): Request {
+export function create({
+  world,
+  api,
+  plan,
+  previousId,
+}: Asking & { plan: CallerPlan; previousId: string | undefined }): Request {
   const { name, mode, tenant, model, idempotencyKey, isLong } = plan;
   const isStream = mode === 'stream' || mode === 'background stream';
   const isBackground = mode === 'background' || mode === 'background stream';
@@ -158,6 +163,7 @@ export function create({ world, api, plan }: Asking & { plan: CallerPlan }): Req
       input: `prompt of ${name}`,
       ...(isLong && { instructions: longInstructions }),
       metadata: { caller: name },
+      ...(previousId !== undefined && { previous_response_id: previousId }),
       stream: isStream,
       background: isBackground,
     }),

@@ -113,7 +113,8 @@ async function tell(
   if (scenario.cellChange) await changeCells(service, scenario.cellChange);
   const faults = new Faults(service, scenario);
   const begunAt = world.elapsedMs;
-  callers.push(...scenario.callers.map((plan) => new SimulatedCaller(world, service, plan)));
+  for (const plan of scenario.callers)
+    callers.push(new SimulatedCaller(world, service, { plan, others: [...callers] }));
   const operators = (scenario.operators ?? []).map((plan) => new SimulatedOperator(world, service, plan));
   const batches = (scenario.batches ?? []).map((plan) => new SimulatedBatch(service, plan));
   const asking = [...scenario.callers, ...(scenario.batches ?? [])];

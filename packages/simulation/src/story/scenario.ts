@@ -53,6 +53,8 @@ export interface CallerPlan extends PromptPlan {
   /** Comes with each try, so that any number of them make one response. */
   idempotencyKey: string | undefined;
   acts: readonly ActPlan[];
+  /** The caller whose response it continues, once that has completed; none by default. It has the same tenant. */
+  follows?: string;
   /** Whether its instructions are long, so that nobody holds them while they wait; false by default. */
   isLong?: boolean;
   /** How long it takes to read what it is sent at once, in milliseconds; 0 by default. */

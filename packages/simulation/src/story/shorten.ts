@@ -76,6 +76,10 @@ function* withShorterBatches(scenario: Scenario): Generator<Scenario> {
 
 function* simplerOnes(caller: CallerPlan): Generator<CallerPlan> {
   for (const acts of without(caller.acts)) yield { ...caller, acts };
+  if (caller.follows !== undefined) {
+    const { follows: _, ...alone } = caller;
+    yield alone;
+  }
   if (caller.idempotencyKey !== undefined) yield { ...caller, idempotencyKey: undefined };
   const [first, ...later] = caller.calls;
   for (const fewer of without(later)) yield { ...caller, calls: [first, ...fewer] };

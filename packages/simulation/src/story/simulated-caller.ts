@@ -35,6 +35,8 @@ export class SimulatedCaller {
   acceptedMs: number | undefined;
   /** Each event that it was sent, over all connections. */
   readonly events: { sequenceNumber: number; json: string }[] = [];
+  /** The one whose completed response it continues. */
+  previous: SimulatedCaller | undefined;
   /** Whether it was refused once, and asked again. */
   wasRefused = false;
   /** The number behind which a stream had nothing more to tell, although its caller has not been told the end. */
@@ -46,6 +48,8 @@ export class SimulatedCaller {
   readonly #random: Random;
   #request: Request | undefined;
   isDone = false;
+  /** Whether it was told that its response has completed. */
+  hasCompleted = false;
   /** When it asked first, and when it was done, in milliseconds of the world. */
   begunMs = Number.POSITIVE_INFINITY;
   doneMs = Number.POSITIVE_INFINITY;
@@ -60,19 +64,25 @@ export class SimulatedCaller {
   /** When its last request was over that was not refused. */
   #leftMs = Number.POSITIVE_INFINITY;
 
-  constructor(world: World, service: SimulatedService, plan: CallerPlan) {
+  /** `others` have the caller that it follows, if any. */
+  constructor(
+    world: World,
+    service: SimulatedService,
+    { plan, others }: { plan: CallerPlan; others: readonly SimulatedCaller[] },
+  ) {
     this.#world = world;
     this.#service = service;
     this.plan = plan;
     this.#random = world.random.fork(`caller ${plan.name}`);
-    this.fate = this.#run();
+    this.fate = this.#run(others.find(({ plan: { name } }) => name === plan.follows));
     for (const act of plan.acts) {
       world.after(plan.atMs + act.afterMs, undefined, () => void this.#act(act));
     }
   }
 
-  async #run(): Promise<Fate> {
+  async #run(followed: SimulatedCaller | undefined): Promise<Fate> {
     await this.#world.sleep(this.plan.atMs);
+    if ((await followed?.fate)?.kind === 'ended' && followed?.hasCompleted === true) this.previous = followed;
     this.begunMs = this.#world.elapsedMs;
     for (let tries = 0; tries < mostTries && !this.#hasLeft; tries += 1) {
       const told = await this.#try();
@@ -85,6 +95,11 @@ export class SimulatedCaller {
 
   #end(fate: Fate): Fate {
     this.isDone = true;
+    if (fate.kind === 'ended') {
+      const { id, status } = JSON.parse(fate.json) as { id: string; status: Status }; // as it was told
+      // A key that was free again may have made another one.
+      this.hasCompleted = status === 'completed' && id === this.responseId;
+    }
     this.doneMs = this.#world.elapsedMs;
     this.#world.note(this.plan.name, `is done: ${fate.kind} ${fate.kind === 'refused' ? fate.code : ''}`);
     return fate;
@@ -92,7 +107,8 @@ export class SimulatedCaller {
 
   /** One request: the first, or whatever leads to the rest of the response. */
   async #try(): Promise<Told> {
-    const asking = { world: this.#world, api: await this.#findApi(), plan: this.plan };
+    const previousId = this.previous?.responseId;
+    const asking = { world: this.#world, api: await this.#findApi(), plan: this.plan, previousId };
     const askedMs = this.#world.elapsedMs;
     let heardMs = askedMs;
     const { process } = asking.api;

@@ -10,6 +10,8 @@ export interface UpstreamCall {
   tenant: string;
   model: string;
   responseId: string;
+  /** What it was sent, as JSON. */
+  asked: string;
   /** How it was to end. */
   planned: CallEnd;
   process: string;
@@ -70,10 +72,12 @@ export class SimulatedUpstream {
     return {
       id: 'upstream',
       generate: (generation, call) => {
-        const prompt = /prompt of ([cb]\w+)/.exec(JSON.stringify(generation))?.[1] ?? '';
+        const asked = JSON.stringify(generation);
+        // Those before it are of the turns that it continues.
+        const [, prompt = ''] = [...asked.matchAll(/prompt of ([cb]\w+)/g)].at(-1) ?? [];
         const plan = this.#plans.get(prompt);
         if (!plan) throw new Error(`'${prompt}' is no prompt of the scenario`);
-        return this.#run(process, plan, call);
+        return this.#run(process, { plan, asked }, call);
       },
       close: () => Promise.resolve(),
     };
@@ -81,7 +85,7 @@ export class SimulatedUpstream {
 
   async *#run(
     process: SimulatedProcess,
-    plan: PromptPlan,
+    { plan, asked }: { plan: PromptPlan; asked: string },
     call: ProviderCall,
   ): AsyncGenerator<ProviderChunk> {
     const { world } = process;
@@ -94,6 +98,7 @@ export class SimulatedUpstream {
       tenant: plan.tenant,
       model: plan.model,
       responseId: call.responseId,
+      asked,
       process: process.name,
       startedMs: process.startedMs,
       isStale: world.elapsedMs < process.pausedUntilMs + wakingMs,

@@ -22,6 +22,17 @@ export function withLongEnds(random: Random, callers: readonly CallerPlan[]): re
   });
 }
 
+/** In some of the stories callers continue the response of one before them, in chains of a few turns. */
+export function withChains(random: Random, callers: readonly CallerPlan[]): readonly CallerPlan[] {
+  if (!random.happens(0.2)) return callers;
+  const chained: CallerPlan[] = [];
+  for (const caller of callers) {
+    const followed = random.happens(0.6) ? chained[random.between(0, chained.length - 1)] : undefined;
+    chained.push(followed ? { ...caller, follows: followed.name, tenant: followed.tenant } : caller);
+  }
+  return chained;
+}
+
 /** In some of the crowds an upstream limits the first call of a tenant that has most of them: all of it goes away, and comes back behind newcomers of others. */
 export function withPark(random: Random, callers: readonly CallerPlan[]): readonly CallerPlan[] {
   if (!random.happens(0.1)) return callers;
