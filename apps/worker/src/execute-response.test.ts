@@ -639,6 +639,15 @@ describe('a worker without room for an input', () => {
     expect(dependencies.postponed.delete(id)).toBe(false);
   });
 
+  it('keeps its place in the line for room when it is put behind others', async () => {
+    const { id, log, execute, dependencies } = setUp();
+    log.nextClaim = 'no_room';
+    await execute();
+    log.nextClaim = 'overtaken';
+    expect(await execute()).toEqual({ kind: 'later', afterMs: 0, priority: 1 });
+    expect([...dependencies.waitsForRoom.inOrder()]).toMatchObject([{ id }]);
+  });
+
   it.each(['held', 'terminal', 'cancelled'] as const)(
     'has room kept for none that comes back %s',
     async (claim) => {

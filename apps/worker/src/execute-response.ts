@@ -112,7 +112,9 @@ async function claim(dependencies: ExecuteDependencies, execution: Execution): P
   dependencies.inputBudget.giveBack(execution.token);
   execution.token = randomUUID();
   const claimed = await claimResponse(dependencies, responseId, execution.token);
-  if (claimed.kind !== 'no_room') dependencies.waitsForRoom.delete(responseId);
+  // One that has only been put behind others waits on.
+  if (claimed.kind !== 'no_room' && claimed.kind !== 'overtaken')
+    dependencies.waitsForRoom.delete(responseId);
   switch (claimed.kind) {
     case 'nothing':
       return done({ kind: 'settled' });

@@ -36,7 +36,15 @@ export class MemoryLog implements ResponseLog {
   isShown = false;
   isCancelled = false;
   /** What the next claim answers in place of `run`. */
-  nextClaim: ClaimEnd | 'missing' | 'terminal' | 'held' | 'no_room' | 'unknown_version' | undefined;
+  nextClaim:
+    | ClaimEnd
+    | 'missing'
+    | 'terminal'
+    | 'held'
+    | 'no_room'
+    | 'overtaken'
+    | 'unknown_version'
+    | undefined;
   /** What the end comes to in place of `ok`. */
   endResult: FinishResult = 'ok';
   contextRead: ResponseContext = { kind: 'whole', items: [] };
@@ -149,6 +157,8 @@ export class MemoryLog implements ResponseLog {
       case 'held':
       case 'unknown_version':
         return { kind };
+      case 'overtaken':
+        return { kind, priority: 1 };
       case 'no_room':
         this.attempt += 1;
         this.token = token;

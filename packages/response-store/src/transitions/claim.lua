@@ -59,9 +59,10 @@ elseif attempt >= max_attempts then
 end
 -- One that a worker has given back for a while went on in the order when it was claimed first, and has had nothing for it. Its old tag is before that
 -- of every newcomer, so all of its tenant that comes back would go before any other.
+local was_away = false
 if kind == 'run' and not was_queued and lease_ms and f.tag and (f.worker or '') == '' then
   local away = read(record, 'postponed_by tier cost')
-  local was_away = (away.postponed_by or '') ~= '' and away.cost
+  was_away = (away.postponed_by or '') ~= '' and away.cost
   if was_away and is_passed(fair_key(load, f.queue), f.tag) then
     local tag, priority = take_tag(load, f.queue, return_flow_of(f.tenant, away.tier), away.cost)
     write(record, { tag = tag })
@@ -85,6 +86,8 @@ local run_by = f.run_by or now + total_ms
 local begun_by = f.run_by and (f.begun_by or '') or string.sub(token, 1, 8)
 -- Everything that changes is written by one command: the store logs and replicates commands, not fields.
 if not was_queued then
+  -- The virtual time follows what comes back, too: its flow would be ahead of it for ever by all that it was ever charged.
+  if was_away then advance(fair_key(load, f.queue), f.tag) end
   write(record, {
     token = token, worker = worker, attempt = attempt, counted = token, losses = losses, run_by = run_by,
     begun_by = begun_by

@@ -13,10 +13,12 @@
 -- Returns 1 when the response was held and is now free, 0 otherwise; or a list of 1 and then id, queue and priority of each
 -- response that may go into its queue now, because one that is given back for a while needs no place.
 
-local f = read(record, 'token counted begun_by hand_overs tenant queue turn')
+local f = read(record, 'token counted begun_by hand_overs tenant queue turn postponed_by')
 if f.token ~= token then return 0 end
 if postponed_by == '' then
   write(record, { token = '', worker = '' })
+  -- It does not come back from being away, as it may have before.
+  if f.postponed_by then clear(record, 'postponed_by') end
 else
   write(record, { token = '', worker = '', postponed_by = postponed_by })
 end
