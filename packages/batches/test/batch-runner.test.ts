@@ -328,6 +328,39 @@ describe('a batch', () => {
     },
   );
 
+  it('takes the response of a line away once its result is saved, unless another process may look for it by then', async () => {
+    const forgotten: string[] = [];
+    const [begun, going, back] = [latch(), latch(), latch()];
+    const run: LineServer['run'] = async (...asked) => {
+      const [, { idempotencyKey }] = asked;
+      begun.open();
+      await going.wait();
+      const forget = () => Promise.resolve(void forgotten.push(idempotencyKey));
+      return { ...(await server.run(...asked)), forget };
+    };
+    let isAway = false;
+    const hold = (async (...args: [string, number, ...string[]]) => {
+      if (isAway) await back.wait();
+      return redis.client.eval(...args);
+    }) as BatchRunnerOptions['connection']['eval']; // in the one form in which it is called
+    stops.push(() => Promise.resolve(back.open()));
+    const id = await aBatch(['one']);
+    const { runner } = aRunner({ server: { ...server, run }, connection: { eval: hold }, leaseMs: 50 });
+    await begun.wait();
+    isAway = true;
+    await eventually(async () => (await redis.client.exists(`${redis.prefix}batches-lease`)) === 0);
+    going.open();
+    expect((await ended(id)).status).toBe('completed');
+    expect(forgotten).toEqual([]);
+    isAway = false;
+    back.open();
+    await runner.stop();
+    const held = await aBatch(['one']);
+    aRunner({ server: { ...server, run } });
+    await ended(held);
+    expect(forgotten).toEqual([`${held}:1`]);
+  });
+
   it('whose cancellation a store forgets once it was seen is cancelled all the same', async () => {
     const id = await aBatch(['one', 'wait']);
     const begun = latch();
