@@ -133,7 +133,7 @@ export class ResultFiles {
     try {
       for (const name of before) {
         await work.drop(name, signal).catch((error: unknown) => {
-          // What stays otherwise is read once more by whoever goes on, and counts once. A new try would only add one more copy.
+          // A file that stays is read once more by the process that goes on, and counts once. A new try would only add one more copy.
           if (signal?.aborted === true) throw error;
         });
       }

@@ -31,6 +31,16 @@ const anAnswer = (customId: string) =>
 const textOf = ({ text }: LineResult) =>
   typeof text === 'string' ? text : Buffer.concat([...text]).toString('utf8');
 
+/** Work that a process has left, with a result of each kind. */
+async function workWithResults(): Promise<Work> {
+  const work = await folderWork(folder);
+  const first = await ResultFiles.open(work);
+  await first.add('output', anAnswer('a'));
+  await first.add('errors', expired('b'));
+  await first.close();
+  return work;
+}
+
 describe('the results of a batch', () => {
   it('are lines of two files', async () => {
     const results = await ResultFiles.open(await folderWork(join(folder, 'deep')));
@@ -127,11 +137,7 @@ describe('the results of a batch', () => {
   });
 
   it('are not copied by halves when that fails, and are lost to no process that goes on', async () => {
-    const own = await folderWork(folder);
-    const first = await ResultFiles.open(own);
-    await first.add('output', anAnswer('a'));
-    await first.add('errors', expired('b'));
-    await first.close();
+    const own = await workWithResults();
     const before = await readdir(folder);
     const full = { ...own, save: () => Promise.reject(new Error('full')) };
     for (const _ of [1, 2]) await expect(ResultFiles.open(full)).rejects.toThrow('full');
@@ -143,11 +149,7 @@ describe('the results of a batch', () => {
   });
 
   it('are gone on with, and no more copies of them are made, where those before cannot be taken away', async () => {
-    const own = await folderWork(folder);
-    const first = await ResultFiles.open(own);
-    await first.add('output', anAnswer('a'));
-    await first.add('errors', expired('b'));
-    await first.close();
+    const own = await workWithResults();
     const kept = { ...own, drop: () => Promise.reject(new Error('away')) };
     const next = await ResultFiles.open(kept);
     expect([...next.done].toSorted()).toEqual(['a', 'b']);

@@ -15,7 +15,7 @@ function isOfFileSystem(error: unknown): boolean {
   return codes.has(codeOf(error)) || nameless.has(errno);
 }
 
-/** What a caller is told of such an answer: that files cannot be reached at the moment. Any other error is thrown as it is. */
+/** Tells a caller that files cannot be reached at the moment, when that is such an answer. Any other error is thrown as it is. */
 export function toldWhenUnreachable(warn: (error: unknown) => void): (error: unknown) => never {
   return (error) => {
     if (!isOfFileSystem(error)) throw error;

@@ -4,10 +4,12 @@ import { syncBuiltinESMExports } from 'node:module';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { bornAt, isRunning } from './process-identity.ts';
 
-/** As where the process has no descriptor left. */
-function refuseToRead(): void {
-  const spy = vi.spyOn(fileSystem, 'readFileSync').mockImplementation(() => {
-    throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+/** Refuses to read some files: all of them where the process has no descriptor left. */
+function refuseToRead(code: string, isRefused: (path: string) => boolean = () => true): void {
+  const read = fileSystem.readFileSync;
+  const spy = vi.spyOn(fileSystem, 'readFileSync').mockImplementation((file, options) => {
+    if (isRefused(String(file))) throw Object.assign(new Error(code), { code });
+    return read(file, options);
   });
   syncBuiltinESMExports();
   onTestFinished(() => {
@@ -26,16 +28,7 @@ describe('a process', () => {
   it.runIf(process.platform === 'linux')(
     'of an earlier boot has ended, also where those of others are hidden',
     () => {
-      const read = fileSystem.readFileSync;
-      const spy = vi.spyOn(fileSystem, 'readFileSync').mockImplementation((file, options) => {
-        if (String(file).endsWith('/stat')) throw Object.assign(new Error('hidden'), { code: 'ENOENT' });
-        return read(file, options);
-      });
-      syncBuiltinESMExports();
-      onTestFinished(() => {
-        spy.mockRestore();
-        syncBuiltinESMExports();
-      });
+      refuseToRead('ENOENT', (path) => path.endsWith('/stat'));
       const [boot] = fileSystem.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').split('\n');
       expect(isRunning({ pid: 1, bornAt: 'an-earlier-boot 1' })).toBe(false);
       expect(isRunning({ pid: 1, bornAt: `${boot} 1` })).toBe(true);
@@ -45,7 +38,7 @@ describe('a process', () => {
   it('runs as far as anybody knows while its birth cannot be read', () => {
     const known = { pid: process.ppid, bornAt: bornAt(process.ppid) ?? 'a boot' };
     const { pid: dead } = spawnSync(process.execPath, ['--version']);
-    refuseToRead();
+    refuseToRead('EMFILE');
     expect(isRunning(known)).toBe(true);
     expect(isRunning({ pid: process.ppid })).toBe(true);
     expect(isRunning({ ...known, pid: dead })).toBe(false);

@@ -51,7 +51,7 @@ export class SimulatedService {
   readonly world: World;
   /** What lies before the store of each cell. */
   readonly networks: readonly SimulatedNetwork[];
-  /** That of the files, which every api has. */
+  /** The disk of the files, which every api has. */
   readonly disk = new SimulatedDisk();
   /** The keys in each cell. */
   readonly keys: ReturnType<typeof keysOf>;

@@ -1,7 +1,7 @@
 import { ServiceError } from '@sluice/contract';
 import type { ReadyApi, SimulatedService } from '../service/simulated-service.ts';
 
-/** What is asked of an api that dies before it answers, refuses for now, or has no such thing yet. */
+/** The answer of an api that dies before it gives one, or refuses for now. */
 export const notDone = Symbol('not done');
 
 /** How long somebody waits before he asks again, in milliseconds. */

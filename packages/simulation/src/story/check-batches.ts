@@ -1,4 +1,4 @@
-import type { Batch, FileObject } from '@sluice/contract';
+import type { Batch } from '@sluice/contract';
 import { diskFolder } from '../world/simulated-disk.ts';
 import { askUntilDone } from './ask-api.ts';
 import { callsToComplete, isQuiet } from './check-calls.ts';
@@ -117,7 +117,7 @@ async function resultsOf(
 async function contentOf(
   files: Parameters<Parameters<typeof askOf>[2]>[0]['files'],
   { tenant }: { tenant: string },
-  id: FileObject['id'],
+  id: string,
 ): Promise<string> {
   const { content } = await files.read(tenant, id);
   return Buffer.concat(await content.toArray()).toString();
@@ -148,7 +148,7 @@ const findable: readonly FaultPlan['kind'][] = ['stop', 'cut', 'lose a reply', '
 
 /** A line is one response, whichever process runs its batch, and its upstream comes to the end of its answer once. */
 function checkRuns({ upstream, scenario }: History, { name, calls: [first] }: PromptPlan): string[] {
-  // What dies with its worker is run again.
+  // A response whose worker dies is run again.
   const isFindable = scenario.faults.every((fault) =>
     'process' in fault && fault.kind === 'kill'
       ? fault.process.startsWith('api')
@@ -164,11 +164,10 @@ function checkRuns({ upstream, scenario }: History, { name, calls: [first] }: Pr
 function checkDisk({ service, batches, losses, scenario }: History): string[] {
   const dies = scenario.faults.some(({ kind }) => kind === 'kill' || kind === 'stop');
   if (losses.length > 0 || batches.length === 0) return [];
-  const halfMade = dies
-    ? []
-    : service.disk.paths.filter((path) => path.startsWith(`${diskFolder}/files/drafts/`));
-  const work = service.disk.paths.filter((path) => path.startsWith(`${diskFolder}/files/batches/`));
-  return [...halfMade, ...work].map((path) => `${path} is left`);
+  const empty = dies ? ['batches'] : ['batches', 'drafts'];
+  return service.disk.paths
+    .filter((path) => empty.some((folder) => path.startsWith(`${diskFolder}/files/${folder}/`)))
+    .map((path) => `${path} is left`);
 }
 
 async function listed({ service }: History, { plan }: SimulatedBatch): Promise<Batch[]> {

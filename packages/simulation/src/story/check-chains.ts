@@ -1,3 +1,4 @@
+import { type ReadResponse, textOf } from './check-response.ts';
 import type { History } from './history.ts';
 import type { SimulatedCaller } from './simulated-caller.ts';
 
@@ -12,7 +13,7 @@ export function checkChains(history: History): string[] {
     const problems = isLost ? [`${plan.name} continues ${previous.responseId} and is told ${fate.code}`] : [];
     const said = ancestorsOf(caller).flatMap((turn) => [
       `prompt of ${turn.plan.name}"`,
-      textOf(history, turn),
+      toldText(history, turn),
     ]);
     for (const { asked, responseId } of history.upstream.callsOf(plan.name)) {
       let from = 0;
@@ -36,12 +37,10 @@ function ancestorsOf({ previous }: SimulatedCaller): SimulatedCaller[] {
   return previous ? [...ancestorsOf(previous), previous] : [];
 }
 
-/** What a caller was told, as it stands in JSON. */
-function textOf({ callers, fates }: History, caller: SimulatedCaller): string {
+/** The text that a caller was told, as it stands in JSON. */
+function toldText({ callers, fates }: History, caller: SimulatedCaller): string {
   const fate = fates[callers.indexOf(caller)];
-  const { output } = JSON.parse(fate?.kind === 'ended' ? fate.json : '{"output":[]}') as {
-    output: { content?: { text?: string }[] }[];
-  };
-  const text = output.flatMap(({ content = [] }) => content.map((part) => part.text ?? '')).join('');
-  return JSON.stringify(text).slice(1, -1);
+  if (fate?.kind !== 'ended') throw new Error(`${caller.plan.name} is continued, and was told no end`);
+  const { output } = JSON.parse(fate.json) as ReadResponse; // as it was told
+  return JSON.stringify(textOf(output)).slice(1, -1);
 }

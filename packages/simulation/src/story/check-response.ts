@@ -62,7 +62,8 @@ function checkTimeout(history: History, { id, error }: ReadResponse): string[] {
   return [`${id} has run out of time after ${calls.length} calls, and nothing takes long`];
 }
 
-function textOf(output: ReadResponse['output']): string {
+/** All that a response says. */
+export function textOf(output: ReadResponse['output']): string {
   return output
     .flatMap(({ content }) => content ?? [])
     .map((part) => part.text ?? '')

@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SendEvent } from '../service/simulated-worker.ts';
-import type { ReadyApi, SimulatedService } from '../service/simulated-service.ts';
+import type { SimulatedService } from '../service/simulated-service.ts';
 import { tenants } from '../service/names.ts';
 import type { SimulatedProcess } from '../world/simulated-process.ts';
 import { Random } from '../world/random.ts';
+import { askUntilDone } from './ask-api.ts';
 
 /** An event that an endpoint was sent and has taken. */
 export interface TakenEvent {
@@ -51,19 +52,12 @@ export class SimulatedEndpoints {
 }
 
 /** Has each tenant make an endpoint, before anything goes wrong. */
-export async function addEndpoints({ apis: [api], world }: SimulatedService): Promise<void> {
-  if (!api) throw new Error('There is no api');
-  for (const tenant of Object.values(tenants)) await addEndpoint(api, tenant);
-  await world.sleep(0);
-}
-
-/** In a step of the api, whose chance is that of the seed. */
-function addEndpoint({ process, parts }: ReadyApi, tenant: string): Promise<unknown> {
-  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-  const asked = { name: '', url: `https://hooks.example/${tenant}`, event_types: [...eventTypes] };
-  process.after(0, () => {
-    if (!parts.webhooks) throw new Error('There are no webhooks');
-    parts.webhooks.create(tenant, asked).then(resolve, reject);
-  });
-  return promise;
+export async function addEndpoints(service: SimulatedService): Promise<void> {
+  for (const tenant of Object.values(tenants)) {
+    const asked = { name: '', url: `https://hooks.example/${tenant}`, event_types: [...eventTypes] };
+    await askUntilDone(service, ({ parts: { webhooks } }) => {
+      if (!webhooks) throw new Error('There are no webhooks');
+      return webhooks.create(tenant, asked);
+    });
+  }
 }

@@ -60,7 +60,7 @@ export function makeScenario(seed: number): Scenario {
   const cellChange = hasCells && change.happens(0.3) ? change.pick<CellChange>(['add', 'drain']) : undefined;
   const hasTwoReleases = apis === 2 && workers === 2 && random.fork('releases').happens(0.25);
   const hasPools = workers === 2 && !hasTwoReleases && new Random(seed).fork('pools').happens(0.2);
-  // What another release has stored cannot be continued.
+  // A response that another release has stored cannot be continued.
   const asking = hasTwoReleases ? callers : chained(seed, crowd, callers);
   // A delivery that is tried again waits by the clock of its process.
   const mayHaveWebhooks = !hasTwoReleases && !faults.some(({ kind }) => kind === 'clock');

@@ -238,9 +238,14 @@ const presentation = {
 };
 
 function callerOf(parts: Parts, request: Request, tenant: string): Caller {
-  const key = parts.tenants.known.file.find(({ name }) => name === tenant);
+  return { ...request.caller, key: keyOf(parts, tenant) };
+}
+
+/** The key by which a tenant asks. */
+export function keyOf({ tenants }: Parts, tenant: string): Caller['key'] {
+  const key = tenants.known.file.find(({ name }) => name === tenant);
   if (!key) throw new Error(`There is no tenant '${tenant}'`);
-  return { ...request.caller, key };
+  return key;
 }
 
 function told({ response, texts, free }: Answer): Told {

@@ -36,7 +36,7 @@ export type CellChange = 'add' | 'drain';
 export const modes = ['synchronous', 'stream', 'background', 'background stream'] as const;
 export type Mode = (typeof modes)[number];
 
-/** What is asked of the upstream. */
+/** A prompt, and the upstream's answers to it. */
 export interface PromptPlan {
   /** Its prompt, too. */
   name: string;

@@ -3,6 +3,7 @@ import { storedNameOf } from '@sluice/api';
 import type { Batch } from '@sluice/contract';
 import type { ReadyApi, SimulatedService } from '../service/simulated-service.ts';
 import { askUntilDone, isForgotten } from './ask-api.ts';
+import { keyOf } from './request.ts';
 import type { BatchPlan } from './scenario.ts';
 
 type Parts = ReadyApi['parts'];
@@ -128,10 +129,9 @@ export function askOf<Result>(
   { tenant }: Pick<BatchPlan, 'tenant'>,
   ask: Ask<Result>,
 ): Promise<Result> {
-  const { files, batches, tenants } = parts;
-  const key = tenants.known.file.find(({ name }) => name === tenant);
-  if (!key || !files || !batches) throw new Error(`There is no '${tenant}' who has files`);
-  return ask({ files, batches: batches.batches }, { tenant, key: storedNameOf(key) });
+  const { files, batches } = parts;
+  if (!files || !batches) throw new Error('There are no files');
+  return ask({ files, batches: batches.batches }, { tenant, key: storedNameOf(keyOf(parts, tenant)) });
 }
 
 const endpoint = '/v1/responses';

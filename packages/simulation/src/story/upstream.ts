@@ -10,7 +10,7 @@ export interface UpstreamCall {
   tenant: string;
   model: string;
   responseId: string;
-  /** What it was sent, as JSON. */
+  /** The whole request, as JSON. */
   asked: string;
   /** How it was to end. */
   planned: CallEnd;

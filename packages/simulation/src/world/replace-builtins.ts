@@ -165,7 +165,7 @@ function replaceInput(): void {
   process.cpuUsage = (before) => (current() ? { user: 0, system: 0 } : realCpu(before));
 }
 
-/** Whoever lives in a world is a `SimulatedProcess`. */
+/** Every inhabitant of a world is a `SimulatedProcess`. */
 function replaceFiles(): void {
   const onDisk = (path: unknown) => {
     const process = current();
@@ -195,7 +195,7 @@ function replaceFiles(): void {
   }
 }
 
-/** Whatever the service asks of a disk. */
+/** All that the service asks of a disk. */
 const promisesOfDisk = 'access copyFile link mkdir open readdir readFile rename rm stat writeFile'.split(' ');
 
 const noMemory = { rss: 1e8, heapTotal: 1e8, heapUsed: 5e7, external: 1e6, arrayBuffers: 1e5 };

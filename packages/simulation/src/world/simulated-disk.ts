@@ -39,7 +39,7 @@ export class SimulatedDisk {
     return [...this.#files.keys()];
   }
 
-  /** What a process has in place of `node:fs/promises`. */
+  /** The functions that a process has in place of those of `node:fs/promises`. */
   promisesOf(process: SimulatedProcess): Readonly<Record<string, (...args: never[]) => Promise<unknown>>> {
     const now = () => process.world.nowMs;
     const act =
