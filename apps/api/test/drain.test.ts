@@ -39,12 +39,16 @@ afterEach(async () => {
   await redis.close();
 });
 
+/** Longer than any test waits: whoever has a grace to come back keeps its response. */
+const retryGraceMs = 600_000;
+
 async function startApi(drainTimeoutMs = 10_000): Promise<void> {
   ({ api, url } = await anApi(drainTimeoutMs));
 }
 
 async function anApi(drainTimeoutMs = 10_000): Promise<{ api: ApiProcess; url: string }> {
   const settings = testSettings(redis.url, `${redis.prefix}:`, {});
+  settings.recovery.retryGraceMs = retryGraceMs;
   const ready = latch<string>();
   const started = new ApiProcess({
     settings: { ...settings, redisUrl: redis.url, drainTimeoutMs },

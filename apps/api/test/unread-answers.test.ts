@@ -146,6 +146,20 @@ describe('an answer that its caller does not read', () => {
     await app.close();
   });
 
+  it("counts as held by itself where its text is nobody else's", async () => {
+    const app = fastify();
+    const budget = new BodyBudget(() => 2 * text.length);
+    registerUnreadAnswers(app, { bodyBudget: budget });
+    app.get('/', () => text);
+    const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+    const socket = connect({ port: Number(port), host: '127.0.0.1' }).pause();
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await eventually(() => budget.held === text.length);
+    socket.destroy();
+    await eventually(() => budget.held === 0);
+    await app.close();
+  });
+
   it('makes that of a create wait for room, since its work is done', async () => {
     await api.stop();
     api = await takeTestApi({ stalledMs: stalledBesideOthersMs, bodyBytesInFlight: 3 * text.length });
