@@ -388,10 +388,10 @@ describe('a failure before anything is visible', () => {
     const { providers, execute } = setUp({ upstreams: 2, maxAttempts: 3 });
     const [first, second] = providers;
     const outcome = execute();
-    (await first?.call(0))?.fail(retryable());
+    (await first?.call(0))?.fail(brokeOff());
     const failedOver = await second?.call(0);
     expect(failedOver?.call).toMatchObject({ model: 'upstream-1', attempt: 2 });
-    failedOver?.fail(retryable());
+    failedOver?.fail(brokeOff());
     (await first?.call(1))?.answer(finish);
     expect(await outcome).toEqual({ kind: 'settled' });
   });
@@ -468,8 +468,8 @@ describe('a failure before anything is visible', () => {
 });
 
 /** An upstream that has begun no generation. */
-const refused = () =>
-  new ProviderError('upstream_error', 'down', { disposition: 'retry', fault: 'refused', retryAfterMs: 0 });
+const refused = (fault: 'refused' | 'unreachable' = 'refused') =>
+  new ProviderError('upstream_error', 'down', { disposition: 'retry', fault, retryAfterMs: 0 });
 /** An upstream that took the request and broke. */
 const brokeOff = () =>
   new ProviderError('upstream_error', 'broke', { disposition: 'retry', fault: 'broken', retryAfterMs: 0 });
@@ -480,7 +480,8 @@ describe('an upstream that refuses before any output', () => {
   it('gives way to every other route within one attempt', async () => {
     const { log, upstream, execute, observed } = setUp({ upstreams: 4, maxAttempts: 1 });
     const outcome = execute();
-    for (const at of [0, 1, 2]) (await upstream(at).call(0)).fail(refused());
+    for (const at of [0, 1, 2])
+      (await upstream(at).call(0)).fail(refused(at === 1 ? 'unreachable' : 'refused'));
     const last = await upstream(3).call(0);
     expect(last.call.attempt).toBe(1);
     last.answer(text('Hello'), finish);

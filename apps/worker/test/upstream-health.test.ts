@@ -137,30 +137,6 @@ describe('an upstream that fails', () => {
       { provider: 'u1', breaker: 'closed' },
     ]);
   });
-
-  it('gives way to the third route, when the second fails as well', async () => {
-    const dead = await site.upstream(broken);
-    const gone = await site.upstream(broken);
-    // Nothing listens there any more: the connection is refused.
-    await gone.close();
-    const alive = await site.upstream(hello);
-    await startWorker([dead, gone, alive]);
-    const id = await responses.accept();
-    expect(await responses.ended(id)).toMatchObject({ status: 'completed' });
-    expect(await responses.attempts(id)).toBe(1);
-    expect(dead.requests).toHaveLength(1);
-    expect(alive.requests).toHaveLength(1);
-  });
-
-  it('is not followed by a third call when two have taken the request and broke', async () => {
-    const first = await site.upstream(({ cut }) => cut());
-    const second = await site.upstream(({ cut }) => cut());
-    const third = await site.upstream(hello);
-    await startWorker([first, second, third]);
-    const id = await responses.accept();
-    expect(await responses.ended(id)).toMatchObject({ end: { error: { code: 'upstream_error' } } });
-    expect(third.requests).toEqual([]);
-  });
 });
 
 describe('an upstream that limits us', () => {
