@@ -8,7 +8,10 @@ beforeEach(() => {
   vi.useFakeTimers();
 });
 
+const streams: SseStream[] = [];
+
 afterEach(() => {
+  for (const stream of streams.splice(0)) stream.cut();
   vi.useRealTimers();
 });
 
@@ -68,6 +71,7 @@ function setUp(headers: Record<string, string> = {}, framing?: StreamFraming) {
   const socket = new FakeSocket();
   // Everything that a stream uses of a response is there.
   const stream = new SseStream(socket as unknown as ServerResponse, headers, framing);
+  streams.push(stream);
   return { socket, stream };
 }
 
@@ -79,14 +83,13 @@ const event = (number: number, type = 'response.output_text.delta') => ({
 
 describe('an event stream', () => {
   it('says what it is, and is not to be stored or changed on the way', () => {
-    const { socket, stream } = setUp({ 'x-request-id': 'req_1' });
+    const { socket } = setUp({ 'x-request-id': 'req_1' });
     expect(socket.headers).toMatchObject({
       'x-request-id': 'req_1',
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-cache, no-transform',
       'x-accel-buffering': 'no',
     });
-    stream.cut();
   });
 
   it('sends its head when there is nothing to send yet, once, and no head alone when there was', async () => {
@@ -101,7 +104,6 @@ describe('an event stream', () => {
     await begun.stream.write([event(0)]);
     begun.stream.caughtUp();
     expect(begun.socket.headsSent).toBe(0);
-    begun.stream.cut();
   });
 
   it('sends an event and its blank line in one write', async () => {
@@ -110,7 +112,6 @@ describe('an event stream', () => {
     expect(socket.writes).toEqual([
       'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":0}\n\n',
     ]);
-    stream.cut();
   });
 
   it('sends the events of a turn in one write', async () => {
@@ -118,7 +119,6 @@ describe('an event stream', () => {
     await stream.write([event(0), event(1), event(2)]);
     expect(socket.writes).toHaveLength(1);
     expect(socket.writes[0]?.split('\n\n')).toHaveLength(4);
-    stream.cut();
   });
 
   it('sends many large events in several writes, none of them cut', async () => {
@@ -134,7 +134,6 @@ describe('an event stream', () => {
       expect(text.length).toBeLessThan(128 * 1024);
       expect(text.endsWith('}\n\n')).toBe(true);
     }
-    stream.cut();
   });
 
   it('ends with [DONE] and leaves no timer behind once that is taken', () => {
@@ -166,7 +165,6 @@ describe('a silent stream', () => {
     await stream.write([event(0)]);
     vi.advanceTimersByTime(45_000);
     expect(socket.writes.slice(1)).toEqual([': ping\n\n', ': ping\n\n', ': ping\n\n']);
-    stream.cut();
   });
 
   it('is never silent for longer than that, whenever its last event was', async () => {
@@ -190,14 +188,12 @@ describe('a silent stream', () => {
       vi.advanceTimersByTime(10_000);
     }
     expect(socket.writes).not.toContain(': ping\n\n');
-    stream.cut();
   });
 
   it('has them in the manner of its protocol', () => {
-    const { socket, stream } = setUp({}, messageFraming({ thinking: 'none' }, 'req_1'));
+    const { socket } = setUp({}, messageFraming({ thinking: 'none' }, 'req_1'));
     vi.advanceTimersByTime(15_000);
     expect(socket.writes).toEqual(['event: ping\ndata: {"type":"ping"}\n\n']);
-    stream.cut();
   });
 
   it('repeats the latest life-cycle event after a minute, under the last number', async () => {
@@ -210,14 +206,12 @@ describe('a silent stream', () => {
     expect(repeated[0]).toBe(
       'event: response.in_progress\ndata: {"type":"response.in_progress","sequence_number":7}\n\n',
     );
-    stream.cut();
   });
 
   it('repeats nothing before there is anything to repeat', () => {
-    const { socket, stream } = setUp();
+    const { socket } = setUp();
     vi.advanceTimersByTime(120_000);
     expect(new Set(socket.writes)).toEqual(new Set([': ping\n\n']));
-    stream.cut();
   });
 
   it('sends nothing into a socket that is full', async () => {
@@ -228,7 +222,6 @@ describe('a silent stream', () => {
     expect(socket.writes).toHaveLength(1);
     socket.drain();
     await write;
-    stream.cut();
   });
 });
 
@@ -246,7 +239,6 @@ describe('a slow reader', () => {
     await write;
     expect(socket.destroyed).toBe(false);
     expect(socket.listenerCount('drain')).toBe(0);
-    stream.cut();
   });
 
   it('may take its time for a large event, as long as it takes some of it', async () => {
@@ -264,7 +256,6 @@ describe('a slow reader', () => {
     await write;
     expect(Buffer.concat(socket.writes.map((each) => Buffer.from(each)))).toEqual(frame);
     expect(socket.destroyed).toBe(false);
-    stream.cut();
   });
 
   it('is closed when it takes nothing for thirty seconds', async () => {
@@ -306,14 +297,12 @@ describe('a reader that is gone', () => {
     socket.destroyed = true;
     const stream = new SseStream(socket as unknown as ServerResponse, {}); // as above
     expect(stream.gone.aborted).toBe(true);
-    stream.cut();
   });
 
   it('by an error of the connection is gone as well', () => {
     const { socket, stream } = setUp();
     socket.emit('error', new Error('EPIPE'));
     expect(stream.gone.aborted).toBe(true);
-    stream.cut();
   });
 
   it('ends as usual for readers that come back, and is cut for those that cannot take more', () => {

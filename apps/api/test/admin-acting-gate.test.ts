@@ -12,6 +12,7 @@ let admin: TestAdmin;
 
 beforeEach(async () => {
   api = await takeTestApi({ withoutWorker: true });
+  admin = await startTestAdmin(api);
 });
 afterEach(async () => {
   await admin.stop();
@@ -31,7 +32,6 @@ describe('what changes something or shows content', () => {
   it.each([...acting, revealing])(
     'is refused without the token: $method $path',
     async ({ path, ...asked }) => {
-      admin = await startTestAdmin(api);
       for (const token of [null, '', 'wrong', 'action-token-of-the-tesT', 'action-token-of-the-test2']) {
         expect(await admin.ask(path, { ...asked, token })).toMatchObject({
           status: 401,
@@ -44,6 +44,7 @@ describe('what changes something or shows content', () => {
   it.each([...acting, revealing])(
     'is refused where the service has no token: $method $path',
     async ({ path, ...asked }) => {
+      await admin.stop();
       admin = await startTestAdmin(api, { actionToken: null });
       expect(await admin.ask(path, asked)).toMatchObject({
         status: 403,
@@ -60,7 +61,6 @@ describe('what changes something or shows content', () => {
     ['another host of the site', { 'sec-fetch-site': 'same-site' }],
     ['a name that is not loopback', { host: 'evil.example' }],
   ])('is refused to %s, even with the token', async (_who, headers) => {
-    admin = await startTestAdmin(api);
     for (const { path, ...asked } of acting) {
       expect((await admin.ask(path, { ...asked, headers })).status).toBe(403);
     }
@@ -68,7 +68,6 @@ describe('what changes something or shows content', () => {
   });
 
   it('leaves an entry with the address of whoever sent a wrong token, and none for no token', async () => {
-    admin = await startTestAdmin(api);
     for (const token of [null, '', 'wrong', 'wrong again']) {
       await admin.ask('/queues/m/pause', { method: 'POST', token });
     }
@@ -81,7 +80,6 @@ describe('what changes something or shows content', () => {
   });
 
   it('tells a client to wait that has sent many wrong tokens, and still takes the right one', async () => {
-    admin = await startTestAdmin(api);
     const guess = () => admin.ask('/queues/m/pause', { method: 'POST', token: 'guess' });
     for (let at = 0; at < 20; at += 1) expect((await guess()).status).toBe(401);
     const throttled = await guess();
@@ -94,7 +92,6 @@ describe('what changes something or shows content', () => {
   });
 
   it('is no business of methods that a path does not take', async () => {
-    admin = await startTestAdmin(api);
     for (const method of ['GET', 'PUT', 'DELETE'] as const) {
       expect((await admin.ask('/queues/m/pause', { method })).status).toBe(405);
     }
@@ -126,12 +123,10 @@ describe('a body', () => {
     ],
     [{ action: 'cancel', filter: {}, expected: 1, force: true }, 'unsupported_parameter', 'force'],
   ])('%j is refused by the member that is wrong', async (body, code, param) => {
-    admin = await startTestAdmin(api);
     expect(await admin.post('/acts', body)).toMatchObject({ status: 400, body: { error: { code, param } } });
   });
 
   it('of another type is refused', async () => {
-    admin = await startTestAdmin(api);
     const answer = await admin.ask('/acts', {
       method: 'POST',
       body: 'action=cancel',
@@ -141,14 +136,12 @@ describe('a body', () => {
   });
 
   it('that is too large is refused', async () => {
-    admin = await startTestAdmin(api);
     const filter = { metadata: Array.from({ length: 200 }, () => 'k:'.padEnd(600, 'v')) };
     const answer = await admin.post('/acts', { action: 'cancel', filter, expected: 1 });
     expect(answer).toMatchObject({ status: 413, body: { error: { code: 'request_too_large' } } });
   });
 
   it('may be empty where none is needed, whatever its type is called', async () => {
-    admin = await startTestAdmin(api);
     const answer = await admin.ask('/queues/m/pause', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -158,7 +151,6 @@ describe('a body', () => {
 });
 
 it('serves the whole document of both APIs', async () => {
-  admin = await startTestAdmin(api);
   const { status, body } = await admin.ask('/openapi.json', { token: null });
   expect(status).toBe(200);
   expect(Object.keys(body['paths'] as object)).toEqual(

@@ -17,6 +17,7 @@ let admin: FastifyInstance;
 
 beforeEach(async () => {
   api = await takeTestApi();
+  await build();
 });
 
 afterEach(async () => {
@@ -24,7 +25,12 @@ afterEach(async () => {
   await api.stop();
 });
 
-async function build(options: { withToken: boolean; models?: TestApi['settings']['models'] }): Promise<void> {
+interface BuildOptions {
+  withToken?: boolean;
+  models?: TestApi['settings']['models'];
+}
+
+async function build(options: BuildOptions = {}): Promise<void> {
   const models = options.models ?? api.settings.models;
   admin = await adminAppOf(api, {
     models: {
@@ -37,6 +43,11 @@ async function build(options: { withToken: boolean; models?: TestApi['settings']
     },
     token: options.withToken ? token : undefined,
   });
+}
+
+async function rebuild(options: BuildOptions): Promise<void> {
+  await admin.close();
+  await build(options);
 }
 
 const paths = [
@@ -57,7 +68,6 @@ describe('the admin listener without a token', () => {
   it.each(['localhost', 'localhost:3001', '127.0.0.1:3001', '127.8.9.1', '[::1]:3001'])(
     'answers whoever names it %s',
     async (host) => {
-      await build({ withToken: false });
       expect(await asked('/metrics', { host })).toBe(200);
     },
   );
@@ -71,7 +81,6 @@ describe('the admin listener without a token', () => {
     '0.0.0.0:3001',
     'localhost:3001@evil.example',
   ])('refuses whoever names it "%s", everywhere', async (host) => {
-    await build({ withToken: false });
     for (const path of paths) expect(await asked(path, { host })).toBe(403);
   });
 });
@@ -82,7 +91,7 @@ describe('the admin listener with a token', () => {
   it.each([`Bearer ${token}`, `bearer ${token}`, basic(`admin:${token}`), basic(`:${token}`)])(
     'answers %s under any name',
     async (authorization) => {
-      await build({ withToken: true });
+      await rebuild({ withToken: true });
       expect(await asked('/metrics', { authorization, host: 'sluice.example' })).toBe(200);
     },
   );
@@ -98,7 +107,7 @@ describe('the admin listener with a token', () => {
     basic('admin:wrong'),
     basic(`${token}:`),
   ])('refuses "%s", everywhere', async (authorization) => {
-    await build({ withToken: true });
+    await rebuild({ withToken: true });
     for (const url of paths) {
       const answer = await admin.inject({ url, headers: { authorization } });
       expect(answer.statusCode).toBe(401);
@@ -110,7 +119,7 @@ describe('the admin listener with a token', () => {
 
 describe('the admin listener and wrong tokens', () => {
   it('holds their answers back, but neither the right one nor the challenge of a browser', async () => {
-    await build({ withToken: true });
+    await rebuild({ withToken: true });
     const wrong = { authorization: 'Bearer wrong' };
     for (let at = 0; at < 20; at++) expect(await asked('/queues', wrong)).toBe(401);
     const throttled = await admin.inject({ url: '/queues', headers: wrong });
@@ -126,7 +135,6 @@ describe('the admin listener and wrong tokens', () => {
 
 describe('the admin listener', () => {
   it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const)('takes no %s', async (method) => {
-    await build({ withToken: false });
     for (const url of ['/metrics', `/queues/api/queues/${model}/add`, `/queues/api/queues/${model}/pause`]) {
       const { statusCode } = await admin.inject({ method, url, payload: method === 'OPTIONS' ? '' : '{}' });
       expect(statusCode).toBe(405);
@@ -135,7 +143,6 @@ describe('the admin listener', () => {
   });
 
   it('refuses what a page of another site asks for', async () => {
-    await build({ withToken: false });
     for (const site of ['cross-site', 'same-site', 'anything']) {
       expect(await asked('/metrics', { 'sec-fetch-site': site })).toBe(403);
     }
@@ -145,7 +152,6 @@ describe('the admin listener', () => {
   });
 
   it('lets nobody frame, sniff or store its pages', async () => {
-    await build({ withToken: false });
     for (const url of paths) {
       const { headers } = await admin.inject({ url });
       expect(headers).toMatchObject({
@@ -158,14 +164,12 @@ describe('the admin listener', () => {
   });
 
   it('leads to the console', async () => {
-    await build({ withToken: false });
     expect((await admin.inject({ url: '/' })).headers.location).toBe('/console');
   });
 });
 
 describe('a path that does not exist', () => {
   it('is answered with what there is', async () => {
-    await build({ withToken: false });
     const { statusCode, body } = await admin.inject({ url: '/nope' });
     expect([statusCode, body]).toEqual([
       404,
@@ -176,7 +180,6 @@ describe('a path that does not exist', () => {
 
 describe('the metrics', () => {
   it('count requests, open ones and jobs, with labels of the operator alone', async () => {
-    await build({ withToken: false });
     await api.create({ model, input: 'Hi' });
     await api.create({ model: 'model-of-a-client', input: 'Hi' });
     await api.get('/nowhere-in-particular');
@@ -200,7 +203,6 @@ describe('the metrics', () => {
 
 describe('the dashboard', () => {
   it('loads, with everything it needs from here', async () => {
-    await build({ withToken: false });
     const page = await admin.inject({ url: '/queues/' });
     expect(page.statusCode).toBe(200);
     expect(page.headers['content-type']).toMatch(/^text\/html/);
@@ -214,7 +216,6 @@ describe('the dashboard', () => {
   });
 
   it('shows the jobs of every queue, and never a prompt or an answer', async () => {
-    await build({ withToken: false });
     const prompt = 'canary-of-a-prompt';
     const said = 'canary-of-an-answer';
     api.worker.onRun(async (run) => {
@@ -253,7 +254,6 @@ describe('the dashboard', () => {
 
 describe('the log of an api', () => {
   it('holds no prompt and no answer', async () => {
-    await build({ withToken: false });
     api.worker.onRun(async (run) => {
       run.say('canary-of-an-answer');
       await run.complete();
@@ -273,14 +273,12 @@ describe('what an autoscaler is told', () => {
   };
 
   it('is nothing to do where nothing waits', async () => {
-    await build({ withToken: false });
     const idle = { needed_workers: 0, waiting: 0, active: 0, oldest_waiting_seconds: 0 };
     expect(await scale()).toEqual({ status: 200, body: idle });
     expect(await scale(`?model=${model}`)).toEqual({ status: 200, body: idle });
   });
 
   it('is how many workers would leave nothing waiting, and for how long the next one has waited', async () => {
-    await build({ withToken: false });
     const name = queueName(model);
     await api.worker.stop();
     for (const id of ['first', 'second', 'third', 'fourth', 'fifth']) await api.queue.enqueue(name, id, 1);
@@ -299,27 +297,23 @@ describe('what an autoscaler is told', () => {
   });
 
   it('is no more than the limit of the model allows, and nothing for a paused queue', async () => {
-    await build({ withToken: false });
     await api.worker.stop();
     const name = queueName(model);
     for (const id of ['first', 'second', 'third']) await api.queue.enqueue(name, id, 1);
     const limited = api.settings.models.map((each) => ({ ...each, concurrency: 1 }));
-    await admin.close();
-    await build({ withToken: false, models: limited });
+    await rebuild({ models: limited });
     expect((await scale()).body).toMatchObject({ needed_workers: 1, waiting: 3 });
     for (const queue of api.queue.forDashboard()) await queue.pause();
     expect((await scale()).body).toMatchObject({ needed_workers: 0, waiting: 3 });
   });
 
   it('is refused for a model that nobody has', async () => {
-    await build({ withToken: false });
     expect(await scale('?model=none')).toMatchObject({ status: 404, body: { error: expect.any(String) } });
   });
 
   it.each(['0', '-1', '1.5', 'many', '', '10001', '1&slots=2'])(
     'is refused for workers with %s slots',
     async (slots) => {
-      await build({ withToken: false });
       const error = "'slots' must be a whole number from 1 to 10000";
       expect(await scale(`?slots=${slots}`)).toEqual({ status: 400, body: { error } });
     },
@@ -343,7 +337,6 @@ describe('what an operator is told of tenants', () => {
   };
 
   it('is what each of them may do, and no key', async () => {
-    await build({ withToken: false });
     const { text, data, one } = await tenants();
     expect(data.map(({ tenant }) => tenant)).toEqual(Object.keys(apiKeys));
     expect(one('first')).toEqual({
@@ -378,7 +371,6 @@ describe('what an operator is told of tenants', () => {
   });
 
   it('is what they use now', async () => {
-    await build({ withToken: false });
     await api.create({ model, input: 'Hi' }, { key: apiKeys.limited });
     const gate = latch();
     api.worker.onRun(async (run) => {
@@ -399,7 +391,6 @@ describe('what an operator is told of tenants', () => {
   });
 
   it('follows the keys in effect', async () => {
-    await build({ withToken: false });
     const { keys, limits } = api.settings;
     const stored = keys
       .slice(0, 1)

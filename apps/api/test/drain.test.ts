@@ -1,6 +1,5 @@
 import { Agent, type ClientRequest, request } from 'node:http';
 import { connect } from 'node:net';
-import { createLogger } from '@sluice/runtime';
 import {
   checkEventGrammar,
   eventually,
@@ -12,9 +11,9 @@ import {
 } from '@sluice/testing';
 import { type ScriptedWorker, startScriptedWorker } from './scripted-worker.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ApiProcess } from '../src/api-process.ts';
-import { leaseHere } from './lease-here.ts';
-import { apiKeys, model, testSettings } from './test-api.ts';
+import type { ApiProcess } from '../src/api-process.ts';
+import { leaseHere, postResponse, processSettings, startApi as startProcess } from './api-process-site.ts';
+import { apiKeys, model } from './test-api.ts';
 
 let redis: TestRedis;
 let worker: ScriptedWorker;
@@ -46,27 +45,14 @@ async function startApi(drainTimeoutMs = 10_000): Promise<void> {
   ({ api, url } = await anApi(drainTimeoutMs));
 }
 
-async function anApi(drainTimeoutMs = 10_000): Promise<{ api: ApiProcess; url: string }> {
-  const settings = testSettings(redis.url, `${redis.prefix}:`, {});
+function anApi(drainTimeoutMs = 10_000) {
+  const settings = processSettings(redis.url, `${redis.prefix}:`);
   settings.recovery.retryGraceMs = retryGraceMs;
-  const ready = latch<string>();
-  const started = new ApiProcess({
-    settings: { ...settings, redisUrl: redis.url, drainTimeoutMs },
-    logger: createLogger({ name: 'api', level: 'silent' }),
-    onReady: (listening) => ready.open(listening.url),
-    replaced: { leaseOver: leaseHere },
-  });
-  await started.start(new AbortController().signal);
-  return { api: started, url: await ready.wait() };
+  return startProcess({ settings: { ...settings, drainTimeoutMs }, replaced: { leaseOver: leaseHere } });
 }
 
-function create(more: object = {}, headers: Record<string, string> = {}): Promise<Response> {
-  return fetch(`${url}/v1/responses`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKeys.first}`, 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({ model, input: 'Hi', ...more }),
-  });
-}
+const create = (more: object = {}, headers: Record<string, string> = {}) =>
+  postResponse(url, more, { headers });
 
 /** A create request whose headers have arrived at the server, and whose body has not. */
 async function begun(contentLength: number): Promise<ClientRequest> {

@@ -1,10 +1,9 @@
 import type { Settings } from '@sluice/config';
-import { createLogger } from '@sluice/runtime';
-import { eventually, latch, type LocalRedis } from '@sluice/testing';
+import { eventually, type LocalRedis } from '@sluice/testing';
 import { type ScriptedWorker, startScriptedWorker } from './scripted-worker.ts';
 import { expect } from 'vitest';
-import { ApiProcess } from '../src/api-process.ts';
-import { apiKeys, model, testSettings } from './test-api.ts';
+import { postResponse, processSettings, startApi } from './api-process-site.ts';
+import { apiKeys, model } from './test-api.ts';
 
 const keyPrefix = 'test:';
 
@@ -23,44 +22,22 @@ export async function startDurableApi(
   durability: Settings['durability'],
   durabilityMs: number,
 ): Promise<DurableApi> {
-  const ready = latch<string>();
-  const settings = testSettings(redis.url, keyPrefix, {});
-  const api = new ApiProcess({
-    settings: {
-      ...settings,
-      redisUrl: redis.url,
-      durability,
-      timeouts: { ...settings.timeouts, durabilityMs },
-    },
-    logger: createLogger({ name: 'api', level: 'silent' }),
-    onReady: (listening) => ready.open(listening.url),
-  });
+  const settings = processSettings(redis.url, keyPrefix);
+  const timeouts = { ...settings.timeouts, durabilityMs };
+  const { url, stop } = await startApi({ settings: { ...settings, durability, timeouts } });
   const workers: ScriptedWorker[] = [];
-  const stop = async () => {
-    await Promise.all(workers.map((worker) => worker.stop()));
-    await api.stop('requested');
-  };
-  try {
-    await api.start(new AbortController().signal);
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-  const url = await ready.wait();
   return {
     url,
-    create: (more = {}) =>
-      fetch(`${url}/v1/responses`, {
-        method: 'POST',
-        headers,
-        body: JSON.stringify({ model, input: 'Hi', ...more }),
-      }),
+    create: (more = {}) => postResponse(url, more),
     startWorker: async () => {
       const worker = await startScriptedWorker({ redisUrl: redis.url, keyPrefix, models: [model] });
       workers.push(worker);
       return worker;
     },
-    stop,
+    stop: async () => {
+      await Promise.all(workers.map((worker) => worker.stop()));
+      await stop();
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import { eventually, latch } from '@sluice/testing';
+import { eventually } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { keepTestApis } from './kept-api.ts';
 import { apiKeys, model, type TestApi } from './test-api.ts';
@@ -93,20 +93,6 @@ describe('embeddings', () => {
   it('leave nothing to be read without one', async () => {
     const id = String((await create()).headers['x-sluice-response-id']);
     expect((await api.get(`/v1/responses/${id}`)).status).toBe(404);
-  });
-
-  it('end when their caller leaves', async () => {
-    const running = latch();
-    api.worker.onRun(async (run) => {
-      running.open();
-      await run.hang();
-    });
-    const leaving = new AbortController();
-    const asked = api.stream({ model, input: 'a' }, { path, signal: leaving.signal });
-    asked.catch(() => undefined);
-    await running.wait();
-    leaving.abort();
-    await eventually(() => api.worker.runs[0]?.cancelled.aborted === true);
   });
 
   it.each([

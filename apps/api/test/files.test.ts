@@ -2,40 +2,28 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger } from '@sluice/runtime';
-import { eventually, latch, testRedis, type TestRedis } from '@sluice/testing';
+import { eventually, testRedis, type TestRedis } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type ApiAddresses, ApiProcess } from '../src/api-process.ts';
-import { apiKeys, testSettings } from './test-api.ts';
+import { processSettings, startApi } from './api-process-site.ts';
+import { apiKeys } from './test-api.ts';
 
 const headers = { authorization: `Bearer ${apiKeys.first}` };
 
 let redis: TestRedis;
 let dataDir: string;
-let api: ApiProcess;
+let stop: () => Promise<void>;
 let url: string;
 
 beforeEach(async () => {
   redis = await testRedis();
   dataDir = await mkdtemp(join(tmpdir(), 'sluice-api-'));
-  const settings = testSettings(redis.url, redis.prefix, {});
-  const ready = latch<ApiAddresses>();
-  api = new ApiProcess({
-    settings: {
-      ...settings,
-      dataDir,
-      redisUrl: redis.url,
-      files: { ...settings.files, enabled: true, bytes: 1_000 },
-    },
-    logger: createLogger({ name: 'api', level: 'silent' }),
-    onReady: (addresses) => ready.open(addresses),
-  });
-  await api.start(new AbortController().signal);
-  ({ url } = await ready.wait());
+  const settings = processSettings(redis.url, redis.prefix);
+  const files = { ...settings.files, enabled: true, bytes: 1_000 };
+  ({ url, stop } = await startApi({ settings: { ...settings, dataDir, files } }));
 });
 afterEach(async () => {
   vi.restoreAllMocks();
-  await api.stop('requested');
+  await stop();
   await redis.close();
   await rm(dataDir, { recursive: true, force: true });
 });

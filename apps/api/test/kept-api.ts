@@ -2,11 +2,12 @@ import { journalKey } from '@sluice/journal';
 import { eventually } from '@sluice/testing';
 import { afterAll, vi } from 'vitest';
 import { startTestApi, type TestApi, type TestApiOptions } from './test-api.ts';
+import type { TestSocket } from './test-socket.ts';
 
 /**
  * Keeps the apis of a test file, and stops them after its last test. The function that it returns starts an api, or takes the one
  * of an earlier test with the same options. To stop it is to keep it for the next test, emptied, unless something in it is under
- * way. Its telemetry, its metrics and the reads of a minute go on counting. A test that lets it drain starts one of its own.
+ * way. Its WebSockets are closed. Its telemetry, its metrics and the reads of a minute go on counting. A test that lets it drain starts one of its own.
  */
 export function keepTestApis(): (options?: TestApiOptions) => Promise<TestApi> {
   const kept = new Map<string, TestApi>();
@@ -15,9 +16,16 @@ export function keepTestApis(): (options?: TestApiOptions) => Promise<TestApi> {
     const name = JSON.stringify(options);
     const api = kept.get(name) ?? (await startTestApi(options));
     kept.delete(name);
+    const sockets: TestSocket[] = [];
     return {
       ...api,
+      async connect(connectOptions) {
+        const socket = await api.connect(connectOptions);
+        sockets.push(socket);
+        return socket;
+      },
       async stop() {
+        await Promise.all(sockets.splice(0).map((socket) => socket.close()));
         vi.restoreAllMocks();
         if (kept.has(name) || !(await isIdle(api, options))) return api.stop();
         await empty(api);

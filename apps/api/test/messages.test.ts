@@ -1,4 +1,4 @@
-import { eventually, latch, sseFrames } from '@sluice/testing';
+import { sseFrames } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { keepTestApis } from './kept-api.ts';
 import { apiKeys, model, type TestApi } from './test-api.ts';
@@ -200,20 +200,6 @@ describe('a message', () => {
     expect((await create({ temperature: 1 }, options)).json()).toMatchObject({
       error: { type: 'invalid_request_error', details: { error_code: 'idempotency_mismatch' } },
     });
-  });
-
-  it('ends when its caller leaves', async () => {
-    const running = latch();
-    api.worker.onRun(async (run) => {
-      running.open();
-      await run.hang();
-    });
-    const leaving = new AbortController();
-    const asked = api.stream(body, { path, signal: leaving.signal });
-    asked.catch(() => undefined);
-    await running.wait();
-    leaving.abort();
-    await eventually(() => api.worker.runs[0]?.cancelled.aborted === true);
   });
 
   it('of any length arrives whole', async () => {

@@ -1,12 +1,10 @@
 import type { Settings } from '@sluice/config';
 import { overviewSchema, type Overview, queueListSchema } from '@sluice/contract/admin';
-import { createLogger } from '@sluice/runtime';
 import { eventually, readSse, sseFrames, startRedisProxy, testRedis, within } from '@sluice/testing';
 import { type ScriptedWorker, startScriptedWorker } from './scripted-worker.ts';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ApiProcess } from '../src/api-process.ts';
-import { leaseHere } from './lease-here.ts';
-import { apiKeys, model, testSettings } from './test-api.ts';
+import { leaseHere, postResponse, processSettings, startApi as startProcess } from './api-process-site.ts';
+import { apiKeys, model } from './test-api.ts';
 
 const clockErrorMs = 1_000;
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -14,31 +12,13 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-interface RunningApi {
-  url: string;
-  adminUrl: string;
-  stop: () => Promise<void>;
-}
+type RunningApi = Awaited<ReturnType<typeof startApi>>;
 
-async function startApi(
-  redisUrl: string,
-  keyPrefix: string,
-  more: Partial<Settings> = {},
-): Promise<RunningApi> {
-  let addresses = { url: '', adminUrl: '' };
-  const api = new ApiProcess({
-    settings: { ...testSettings(redisUrl, keyPrefix, {}), redisUrl, ...more },
-    logger: createLogger({ name: 'api', level: 'silent' }),
-    onReady: (listening) => {
-      addresses = listening;
-    },
-    replaced: { leaseOver: leaseHere },
-  });
-  let stopping: Promise<void> | undefined;
-  const stop = () => (stopping ??= api.stop('requested'));
-  cleanups.push(stop);
-  await api.start(new AbortController().signal);
-  return { ...addresses, stop };
+async function startApi(redisUrl: string, keyPrefix: string, more: Partial<Settings> = {}) {
+  const settings = { ...processSettings(redisUrl, keyPrefix), ...more, redisUrl };
+  const api = await startProcess({ settings, replaced: { leaseOver: leaseHere } });
+  cleanups.push(api.stop);
+  return api;
 }
 
 async function startWorker(redisUrl: string, keyPrefix: string): Promise<ScriptedWorker> {
@@ -47,12 +27,7 @@ async function startWorker(redisUrl: string, keyPrefix: string): Promise<Scripte
   return worker;
 }
 
-const create = (api: RunningApi, body: object = {}, key: string = apiKeys.first) =>
-  fetch(`${api.url}/v1/responses`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, input: 'Hi', ...body }),
-  });
+const create = (api: RunningApi, body: object = {}, key?: string) => postResponse(api.url, body, { key });
 
 async function ask(api: RunningApi, path: string) {
   const answer = await fetch(`${api.adminUrl}/admin/v1${path}`);

@@ -80,6 +80,9 @@ describe('a request that is refused', () => {
     expect(sent).toBeLessThan(8_000);
     expect((await api.create({ model, input: ids.slice(1).map(itemOf) })).status).toBe(413);
     expect((await api.create({ model, input: ids.slice(2).map(itemOf) })).status).toBe(200);
+    // The same item counts each time.
+    const [id = ''] = ids;
+    expect((await api.create({ model, input: [id, id, id].map(itemOf) })).status).toBe(413);
   });
 
   it.each([

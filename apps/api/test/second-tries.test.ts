@@ -140,32 +140,7 @@ describe('a reader of a response that was not created as a stream', () => {
   });
 });
 
-describe('item references', () => {
-  it('may not stand for more than a body may hold', async () => {
-    await api.stop();
-    api = await takeTestApi({ bodyBytes: 64 * 1024 });
-    api.worker.onRun((run) => run.complete());
-    const text = 'long '.repeat(2_000);
-    const { id } = (await api.create({ model, input: text })).json() as { id: string };
-    const listed = (await api.get(`/v1/responses/${id}/input_items`)).json() as { data: { id: string }[] };
-    const reference = { type: 'item_reference', id: listed.data[0]?.id };
-    expect((await api.create({ model, input: Array.from({ length: 3 }, () => reference) })).status).toBe(200);
-    const refused = await api.create({ model, input: Array.from({ length: 30 }, () => reference) });
-    expect(refused.status).toBe(413);
-    expect(refused.json()).toMatchObject({ error: { code: 'request_too_large', param: 'input' } });
-  });
-});
-
 describe('a client that asks for what is not there', () => {
-  it('is told to send requests when it asks for a WebSocket', async () => {
-    const answer = await api.app.inject({
-      url: '/v1/responses',
-      headers: { ...authorized, connection: 'Upgrade', upgrade: 'websocket' },
-    });
-    expect(answer.statusCode).toBe(426);
-    expect(answer.json()).toMatchObject({ error: { code: 'upgrade_required' } });
-  });
-
   it('gets 404 or 405 for a method that few have heard of', async () => {
     const base = await api.listen();
     const answer = await fetch(`${base}/v1/responses`, { method: 'QUERY', headers: authorized });

@@ -1,12 +1,11 @@
-import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSettings } from '@sluice/config';
-import { createLogger } from '@sluice/runtime';
 import { eventually, latch, testRedis, type TestRedis } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ApiProcess } from '../src/api-process.ts';
-import { leaseHere } from './lease-here.ts';
+import type { ApiProcess } from '../src/api-process.ts';
+import { leaseHere, postResponse, saveSettings, settingsOfFile, startApi } from './api-process-site.ts';
 import { actionToken } from './test-admin.ts';
 
 let redis: TestRedis;
@@ -14,38 +13,16 @@ let directory: string;
 let api: ApiProcess;
 let url: string;
 let adminUrl: string;
-let logged: string[];
+let lines: string[];
 
 /** Starts an api whose settings file is the given text, and is looked at all the time. */
 async function start(text: string): Promise<void> {
   await save(text);
-  const { settings, watch } = openSettings({
-    env: {
-      ...{ REDIS_URL: redis.url, DATA_DIR: join(directory, 'data'), PORT: '0', ADMIN_PORT: '0' },
-      ADMIN_ACTION_TOKEN: actionToken,
-    },
-    argv: ['--config', join(directory, 'sluice.yaml')],
-    cwd: directory,
-    role: 'api',
-  });
-  const ready = latch<{ url: string; adminUrl: string }>();
-  logged = [];
-  api = new ApiProcess({
-    settings: { ...settings, redisUrl: redis.url, keyPrefix: `${redis.prefix}:` },
-    watch: (options) => watch({ ...options, intervalMs: 5 }),
-    logger: createLogger({ name: 'api', level: 'info', destination: { write: (line) => logged.push(line) } }),
-    onReady: (listening) => ready.open(listening),
-    replaced: { leaseOver: leaseHere },
-  });
-  await api.start(new AbortController().signal);
-  ({ url, adminUrl } = await ready.wait());
+  const file = settingsOfFile(directory, { redis, env: { ADMIN_ACTION_TOKEN: actionToken } });
+  ({ api, url, adminUrl, lines } = await startApi({ ...file, replaced: { leaseOver: leaseHere } }));
 }
 
-/** Replaces the file in one step, so that nobody reads half of it. */
-async function save(text: string): Promise<void> {
-  await writeFile(join(directory, 'new.yaml'), text);
-  await rename(join(directory, 'new.yaml'), join(directory, 'sluice.yaml'));
-}
+const save = (text: string) => saveSettings(directory, text);
 
 async function statusOf(key: string): Promise<number> {
   const answer = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
@@ -55,7 +32,7 @@ async function statusOf(key: string): Promise<number> {
 
 /** Waits until settings have taken effect this many times. */
 const changed = (times: number) =>
-  eventually(() => logged.filter((line) => line.includes('"settings changed"')).length === times);
+  eventually(() => lines.filter((line) => line.includes('"settings changed"')).length === times);
 
 beforeEach(async () => {
   redis = await testRedis();
@@ -101,7 +78,7 @@ describe('an api whose settings change', () => {
     api.reload();
     await seen.wait();
     await other.stop();
-    expect(logged.join('')).not.toContain('refused');
+    expect(lines.join('')).not.toContain('refused');
   });
 
   it('shows, pauses and drains the queue that its only model has left', async () => {
@@ -116,11 +93,7 @@ providers: [{ id: local, type: simulator }]
     };
     const scale = async () => (await fetch(`${adminUrl}/scale`)).json() as Promise<{ waiting: number }>;
     await start(withModel('old'));
-    const accepted = await fetch(`${url}/v1/responses`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${own}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'm', input: 'x', background: true }),
-    });
+    const accepted = await postResponse(url, { background: true }, { key: own });
     expect(accepted.status).toBe(200);
     await accepted.text();
     await save(withModel('new'));

@@ -1,8 +1,7 @@
-import { createLogger } from '@sluice/runtime';
-import { eventually, freePort, latch, type LocalRedis, startLocalRedis, within } from '@sluice/testing';
+import { eventually, freePort, type LocalRedis, startLocalRedis, within } from '@sluice/testing';
 import { afterEach, expect, it } from 'vitest';
-import { type ApiAddresses, ApiProcess } from '../src/api-process.ts';
-import { apiKeys, model, testSettings } from './test-api.ts';
+import { launchApi, postResponse, processSettings } from './api-process-site.ts';
+import { apiKeys } from './test-api.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -11,38 +10,12 @@ afterEach(async () => {
 
 /** Starts an api for a Redis on this port of 127.0.0.1, and does not wait for it. */
 function startApi(port: number) {
-  const redisUrl = `redis://127.0.0.1:${port}`;
-  const lines: string[] = [];
-  const listening = latch<ApiAddresses>();
-  const ready = latch();
-  const stopping = new AbortController();
-  const api = new ApiProcess({
-    settings: { ...testSettings(redisUrl, 'late:', {}), redisUrl },
-    logger: createLogger({
-      name: 'api',
-      level: 'info',
-      destination: { write: (line: string) => lines.push(line) },
-    }),
-    onListening: (addresses) => listening.open(addresses),
-    onReady: () => ready.open(),
-  });
-  const started = api.start(stopping.signal);
-  started.catch(() => undefined); // Tests await it, and it may reject before that.
-  cleanups.push(async () => {
-    stopping.abort(new Error('the test is over'));
-    await started.catch(() => undefined);
-    await api.stop('requested');
-  });
-  return { api, started, stopping, listening, ready, lines };
+  const api = launchApi({ settings: processSettings(`redis://127.0.0.1:${port}`, 'late:') });
+  cleanups.push(api.stop);
+  return api;
 }
 
-function create(url: string, body: object = { background: true }): Promise<Response> {
-  return fetch(`${url}/v1/responses`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKeys.first}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, input: 'Hi', ...body }),
-  });
-}
+const create = (url: string, body: object = { background: true }) => postResponse(url, body);
 
 const statusOf = async (url: string) => (await fetch(url)).status;
 

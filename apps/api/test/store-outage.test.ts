@@ -1,4 +1,3 @@
-import { createLogger } from '@sluice/runtime';
 import {
   checkEventGrammar,
   eventually,
@@ -12,13 +11,13 @@ import {
   within,
 } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ApiProcess } from '../src/api-process.ts';
-import { apiKeys, model, startTestApi, testSettings } from './test-api.ts';
+import { postResponse, processSettings, startApi as startProcess } from './api-process-site.ts';
+import { apiKeys, model, startTestApi } from './test-api.ts';
 
 let store: LocalRedis;
-let api: ApiProcess | undefined;
+let stop: (() => Promise<void>) | undefined;
 let url: string;
-let logged: string[];
+let lines: string[];
 
 beforeEach(async () => {
   store = await startLocalRedis({ kind: 'server' });
@@ -26,35 +25,16 @@ beforeEach(async () => {
 
 afterEach(async () => {
   process.kill(store.pid, 'SIGCONT');
-  await api?.stop('requested');
-  api = undefined;
+  await stop?.();
+  stop = undefined;
   await store.stop();
 });
 
 async function startApi(redisUrl = store.url): Promise<void> {
-  const settings = testSettings(redisUrl, 'outage:', {});
-  const ready = latch<string>();
-  logged = [];
-  api = new ApiProcess({
-    settings: { ...settings, redisUrl },
-    logger: createLogger({
-      name: 'api',
-      level: 'info',
-      destination: { write: (line: string) => logged.push(line) },
-    }),
-    onReady: (listening) => ready.open(listening.url),
-  });
-  await api.start(new AbortController().signal);
-  url = await ready.wait();
+  ({ url, lines, stop } = await startProcess({ settings: processSettings(redisUrl, 'outage:') }));
 }
 
-function create(more: object = { background: true }): Promise<Response> {
-  return fetch(`${url}/v1/responses`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKeys.first}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, input: 'Hi', ...more }),
-  });
-}
+const create = (more: object = { background: true }) => postResponse(url, more);
 
 async function statusOf(answer: Promise<Response>): Promise<number> {
   const response = await answer;
@@ -98,7 +78,7 @@ async function expectRefusals(): Promise<void> {
  * they would take far longer than any wait of a test.
  */
 async function expectSwiftRefusals(): Promise<void> {
-  const before = logged.length;
+  const before = lines.length;
   const refuse = async () => {
     for (let at = 0; at < 100; at += 1) {
       expect(await statusOf(create(at % 2 === 0 ? {} : { background: true }))).toBe(503);
@@ -106,7 +86,7 @@ async function expectSwiftRefusals(): Promise<void> {
   };
   await within(refuse());
   // Each kind of line comes once in ten seconds at most, so there are far fewer than refusals, however long those took.
-  expect(logged.length - before).toBeLessThan(50);
+  expect(lines.length - before).toBeLessThan(50);
 }
 
 async function expectRecovery(): Promise<void> {
@@ -158,7 +138,7 @@ describe.skipIf(!hasServer)('a store that is frozen (needs a server on the PATH)
     process.kill(store.pid, 'SIGCONT');
     await expectRecovery();
     await eventually(async () => (await waiting()) === 2);
-    await api?.stop('requested');
+    await stop?.();
     await proxy.stop();
   });
 });

@@ -1,14 +1,12 @@
-import { createLogger } from '@sluice/runtime';
-import { eventually, hasServer, latch, type LocalRedis, startLocalRedis, testRedis } from '@sluice/testing';
+import { eventually, hasServer, type LocalRedis, startLocalRedis, testRedis } from '@sluice/testing';
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ApiProcess } from '../src/api-process.ts';
-import { apiKeys, model, testSettings } from './test-api.ts';
+import { postResponse, processSettings, startApi } from './api-process-site.ts';
 
 let store: LocalRedis;
 let operator: Redis;
 let closeOperator: () => Promise<void>;
-let api: ApiProcess;
+let stop: () => Promise<void>;
 let url: string;
 let lines: string[];
 
@@ -17,32 +15,15 @@ beforeEach(async () => {
   ({ client: operator, close: closeOperator } = await testRedis(store.url));
   await operator.call('ACL', 'SETUSER', 'sluice', 'on', '>secret', '~*', '&*', '+@all');
   const redisUrl = store.url.replace('redis://', 'redis://sluice:secret@');
-  lines = [];
-  const ready = latch<string>();
-  api = new ApiProcess({
-    settings: { ...testSettings(redisUrl, 'refuses:', {}), redisUrl },
-    logger: createLogger({
-      name: 'api',
-      level: 'info',
-      destination: { write: (line: string) => lines.push(line) },
-    }),
-    onReady: (listening) => ready.open(listening.url),
-  });
-  await api.start(new AbortController().signal);
-  url = await ready.wait();
+  ({ url, lines, stop } = await startApi({ settings: processSettings(redisUrl, 'refuses:') }));
 });
 afterEach(async () => {
-  await api.stop('requested');
+  await stop();
   await closeOperator();
   await store.stop();
 });
 
-const headers = { authorization: `Bearer ${apiKeys.first}`, 'content-type': 'application/json' };
-
-function create(): Promise<Response> {
-  const body = JSON.stringify({ model, input: 'Hi', background: true });
-  return fetch(`${url}/v1/responses`, { method: 'POST', headers, body });
-}
+const create = () => postResponse(url, { background: true });
 
 /** Sends a few requests, which all must be refused, and expects the reason in one line of the log. */
 async function expectRefusals(reason: RegExp, retryAfter = '1'): Promise<void> {

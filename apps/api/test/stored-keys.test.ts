@@ -1,4 +1,4 @@
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hashKey, openSettings } from '@sluice/config';
@@ -7,7 +7,6 @@ import { createKey, developmentKey, KeyStore, type StoredKey, storedKeyText, Ten
 import {
   eventually,
   freePort,
-  latch,
   type LocalRedis,
   startLocalRedis,
   startRedisProxy,
@@ -15,8 +14,7 @@ import {
   type TestRedis,
 } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type ApiAddresses, ApiProcess } from '../src/api-process.ts';
-import { leaseHere } from './lease-here.ts';
+import { launchApi, leaseHere, postResponse, saveSettings, settingsOfFile } from './api-process-site.ts';
 
 let redis: TestRedis;
 let directory: string;
@@ -32,54 +30,24 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-/** Replaces the settings file in one step. */
-async function save(settings: object): Promise<void> {
-  await writeFile(join(directory, 'new.yaml'), JSON.stringify(settings));
-  await rename(join(directory, 'new.yaml'), join(directory, 'sluice.yaml'));
-}
+const save = (settings: object) => saveSettings(directory, JSON.stringify(settings));
 
 /** Starts an api with the settings file of the test, and does not wait for it. */
 function launch({
   redisUrl = redis.url,
-  env = {},
+  env,
   lookForKeysEveryMs = 50,
 }: {
   redisUrl?: string;
   env?: Record<string, string>;
   lookForKeysEveryMs?: number;
 } = {}) {
-  const { settings, watch } = openSettings({
-    env: { REDIS_URL: redisUrl, DATA_DIR: join(directory, 'data'), PORT: '0', ADMIN_PORT: '0', ...env },
-    argv: ['--config', join(directory, 'sluice.yaml')],
-    cwd: directory,
-    role: 'api',
-  });
-  const lines: string[] = [];
-  const listening = latch<ApiAddresses>();
-  const ready = latch<{ url: string; acceptsDevelopmentKey: boolean }>();
-  const stopping = new AbortController();
-  const api = new ApiProcess({
-    settings: { ...settings, redisUrl, keyPrefix: `${redis.prefix}:` },
-    watch: (options) => watch({ ...options, intervalMs: 5 }),
-    logger: createLogger({
-      name: 'api',
-      level: 'info',
-      destination: { write: (line: string) => lines.push(line) },
-    }),
-    onListening: (addresses) => listening.open(addresses),
-    onReady: (addresses) => ready.open(addresses),
-    replaced: { lookForKeysEveryMs, leaseOver: leaseHere },
-  });
-  const started = api.start(stopping.signal);
-  started.catch(() => undefined); // Tests await it, and it may reject before that.
-  cleanups.push(async () => {
-    stopping.abort(new Error('the test is over'));
-    await started.catch(() => undefined);
-    await api.stop('requested');
-  });
+  const file = settingsOfFile(directory, { redis: { url: redisUrl, prefix: redis.prefix }, env });
+  const api = launchApi({ ...file, replaced: { lookForKeysEveryMs, leaseOver: leaseHere } });
+  cleanups.push(api.stop);
   const linesOf = (message: string) =>
-    lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ msg }) => msg === message);
-  return { started, listening, ready, lines, linesOf };
+    api.lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ msg }) => msg === message);
+  return { ...api, linesOf };
 }
 
 async function start(options: Parameters<typeof launch>[0] = {}) {
@@ -172,11 +140,7 @@ describe('a stored key', () => {
     await store(plain, { models: ['one'], limits: { requestsPerMinute: 1 } });
     const { url } = await start();
     const create = async (model: string, key = plain) => {
-      const answer = await fetch(`${url}/v1/responses`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model, input: 'Hi', background: true }),
-      });
+      const answer = await postResponse(url, { model, background: true }, { key });
       await answer.text();
       return answer.status;
     };

@@ -109,7 +109,10 @@ function setUp(options: SetUpOptions = {}) {
   };
   const log = new MemoryLog(record);
   const providers: Scripted[] = Array.from({ length: upstreams }, (_, at) => scriptedProvider(`p${at}`));
-  const routes = providers.map((provider, at) => ({ provider, model: `upstream-${at}` }));
+  const routeTo = (provider: Scripted, at: number): ModelRoute => ({ provider, model: `upstream-${at}` });
+  const routes = providers.map(routeTo);
+  const [provider = scriptedProvider(), second = scriptedProvider()] = providers;
+  const [route = routeTo(provider, 0), secondRoute = routeTo(second, 1)] = routes;
   const running = new RunningAttempts({
     log,
     outageMs: 60_000,
@@ -188,16 +191,23 @@ function setUp(options: SetUpOptions = {}) {
     longestRetryAfterMs: 10_000,
     workerId: 'worker-of-the-test',
   };
-  const [provider = scriptedProvider(), second = scriptedProvider()] = providers;
   const execute = () => within(executeResponse(dependencies, id));
+  /** It runs until a reader may have seen half of its answer. */
+  const halfway = async () => {
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(text('Half'));
+    await eventually(() => log.events.length > 0);
+    return { outcome, call };
+  };
   const upstream = (at: number): Scripted => {
     const found = providers[at];
     if (!found) throw new Error(`there is no upstream ${at}`);
     return found;
   };
   return {
-    ...{ id, log, provider, second, providers, upstream, running, observed, logged, execute },
-    ...{ dependencies, health, heldQueues, usesEnded, pass },
+    ...{ id, log, provider, second, providers, upstream, route, secondRoute, running, observed, logged },
+    ...{ execute, halfway, dependencies, health, heldQueues, usesEnded, pass },
   };
 }
 
@@ -227,8 +237,7 @@ describe('an attempt', () => {
     const call = await provider.call(0);
     call.send(text('Hel'));
     await eventually(() => typesOf(log).includes('response.output_text.delta'));
-    call.send(text('lo'), finish);
-    call.end();
+    call.answer(text('lo'), finish);
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(log.end).toMatchObject({ status: 'completed', completed_at: 5, error: null });
     expect(log.end?.output).toMatchObject([{ status: 'completed', content: [{ text: 'Hello' }] }]);
@@ -242,19 +251,17 @@ describe('an attempt', () => {
     const call = await provider.call(0);
     expect(call.call).toMatchObject({ model: 'upstream-0', responseId: id, attempt: 1 });
     expect(call.generation).toMatchObject({ input: [] });
-    call.send(finish);
-    call.end();
+    call.answer(finish);
     await outcome;
   });
 
   it('calls no server that is gone by the time of the call', async () => {
-    const { dependencies, upstream, execute } = setUp({ upstreams: 2 });
-    const routes = [0, 1].map((at) => ({ provider: upstream(at), model: `upstream-${at}` }));
+    const { dependencies, upstream, execute, route, secondRoute } = setUp({ upstreams: 2 });
     let isGone = false;
     dependencies.models = {
       use: () => ({
         get routes() {
-          return isGone ? routes.slice(1) : routes;
+          return isGone ? [secondRoute] : [route, secondRoute];
         },
         end: () => undefined,
       }),
@@ -264,9 +271,7 @@ describe('an attempt', () => {
       isGone = true;
     });
     const outcome = execute();
-    const call = await upstream(1).call(0);
-    call.send(finish);
-    call.end();
+    (await upstream(1).call(0)).answer(finish);
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(upstream(0).calls).toEqual([]);
   });
@@ -275,9 +280,7 @@ describe('an attempt', () => {
     const { log, provider, execute } = setUp();
     log.unanswered = 2;
     const outcome = execute();
-    const call = await provider.call(0);
-    call.send(finish);
-    call.end();
+    (await provider.call(0)).answer(finish);
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(log.claims).toEqual(['run']);
     expect(log.end).toMatchObject({ status: 'completed' });
@@ -286,9 +289,7 @@ describe('an attempt', () => {
   it('writes nothing but the end of a response that does not stream', async () => {
     const { log, provider, execute } = setUp({ streams: false });
     const outcome = execute();
-    const call = await provider.call(0);
-    call.send(text('Hello'), finish);
-    call.end();
+    (await provider.call(0)).answer(text('Hello'), finish);
     await outcome;
     expect(log.events).toEqual([]);
     expect(log.end).toMatchObject({ status: 'completed', output: [{ content: [{ text: 'Hello' }] }] });
@@ -297,9 +298,7 @@ describe('an attempt', () => {
   it.each(['max_output_tokens', 'content_filter'] as const)('ends incomplete at %s', async (reason) => {
     const { log, provider, execute } = setUp();
     const outcome = execute();
-    const call = await provider.call(0);
-    call.send(text('Hel'), { type: 'finish', reason });
-    call.end();
+    (await provider.call(0)).answer(text('Hel'), { type: 'finish', reason });
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(log.end).toMatchObject({
       status: 'incomplete',
@@ -312,13 +311,11 @@ describe('an attempt', () => {
   it('keeps to one call where the request allows no parallel ones', async () => {
     const { log, provider, execute } = setUp({ request: { parallel_tool_calls: false } });
     const outcome = execute();
-    const call = await provider.call(0);
-    call.send(
+    (await provider.call(0)).answer(
       { type: 'function_call', callKey: '0', name: 'one' },
       { type: 'function_call', callKey: '1', name: 'two' },
       { type: 'finish', reason: 'function_call' },
     );
-    call.end();
     await outcome;
     expect(log.end?.output).toMatchObject([{ type: 'function_call', name: 'one' }]);
   });
@@ -328,8 +325,7 @@ describe('an attempt', () => {
     const outcome = execute();
     const call = await provider.call(0);
     expect(running.size).toBe(1);
-    call.send(finish);
-    call.end();
+    call.answer(finish);
     await outcome;
     expect(running.size).toBe(0);
   });
@@ -338,9 +334,7 @@ describe('an attempt', () => {
     const { log, provider, execute, observed } = setUp();
     log.endResult = 'terminal';
     const outcome = execute();
-    const call = await provider.call(0);
-    call.send(text('late'), finish);
-    call.end();
+    (await provider.call(0)).answer(text('late'), finish);
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(observed).not.toContain('ended completed');
   });
@@ -353,8 +347,7 @@ describe('a failure before anything is visible', () => {
     (await provider.call(0)).fail(retryable());
     const second = await provider.call(1);
     expect(second.call.attempt).toBe(2);
-    second.send(text('Hello'), finish);
-    second.end();
+    second.answer(text('Hello'), finish);
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(log.end).toMatchObject({ status: 'completed' });
     expectSoundStream(log);
@@ -386,9 +379,7 @@ describe('a failure before anything is visible', () => {
     const first = await provider.call(0);
     first.send(text('Half an ans'));
     first.fail(retryable());
-    const second = await provider.call(1);
-    second.send(text('Whole'), finish);
-    second.end();
+    (await provider.call(1)).answer(text('Whole'), finish);
     await outcome;
     expect(log.end?.output).toMatchObject([{ content: [{ text: 'Whole' }] }]);
   });
@@ -397,13 +388,11 @@ describe('a failure before anything is visible', () => {
     const { providers, execute } = setUp({ upstreams: 2, maxAttempts: 3 });
     const [first, second] = providers;
     const outcome = execute();
-    (await first?.call(0))?.fail(retryable());
+    (await first?.call(0))?.fail(brokeOff());
     const failedOver = await second?.call(0);
     expect(failedOver?.call).toMatchObject({ model: 'upstream-1', attempt: 2 });
-    failedOver?.fail(retryable());
-    const again = await first?.call(1);
-    again?.send(finish);
-    again?.end();
+    failedOver?.fail(brokeOff());
+    (await first?.call(1))?.answer(finish);
     expect(await outcome).toEqual({ kind: 'settled' });
   });
 
@@ -413,9 +402,7 @@ describe('a failure before anything is visible', () => {
     (await provider.call(0)).fail(
       new ProviderError('server_is_overloaded', 'busy', { disposition: 'retry', retryAfterMs: 3_600_000 }),
     );
-    const call = await second.call(0);
-    call.send(finish);
-    call.end();
+    (await second.call(0)).answer(finish);
     await outcome;
   });
 
@@ -474,16 +461,15 @@ describe('a failure before anything is visible', () => {
     call.fail(refused());
     const other = await second.call(0);
     expect(usesEnded).toEqual([]);
-    other.send(text('Hello'), finish);
-    other.end();
+    other.answer(text('Hello'), finish);
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(usesEnded).toEqual(['m']);
   });
 });
 
 /** An upstream that has begun no generation. */
-const refused = () =>
-  new ProviderError('upstream_error', 'down', { disposition: 'retry', fault: 'refused', retryAfterMs: 0 });
+const refused = (fault: 'refused' | 'unreachable' = 'refused') =>
+  new ProviderError('upstream_error', 'down', { disposition: 'retry', fault, retryAfterMs: 0 });
 /** An upstream that took the request and broke. */
 const brokeOff = () =>
   new ProviderError('upstream_error', 'broke', { disposition: 'retry', fault: 'broken', retryAfterMs: 0 });
@@ -494,11 +480,11 @@ describe('an upstream that refuses before any output', () => {
   it('gives way to every other route within one attempt', async () => {
     const { log, upstream, execute, observed } = setUp({ upstreams: 4, maxAttempts: 1 });
     const outcome = execute();
-    for (const at of [0, 1, 2]) (await upstream(at).call(0)).fail(refused());
+    for (const at of [0, 1, 2])
+      (await upstream(at).call(0)).fail(refused(at === 1 ? 'unreachable' : 'refused'));
     const last = await upstream(3).call(0);
     expect(last.call.attempt).toBe(1);
-    last.send(text('Hello'), finish);
-    last.end();
+    last.answer(text('Hello'), finish);
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(log.end?.status).toBe('completed');
     expect(log.attempt).toBe(1);
@@ -528,21 +514,17 @@ describe('an upstream that refuses before any output', () => {
   });
 
   it('is skipped from the start once its breaker is open', async () => {
-    const { upstream, execute, health, dependencies } = setUp({ upstreams: 2, consecutiveFailures: 1 });
-    const [route] = dependencies.models.use('m')?.routes ?? [];
-    if (!route) throw new Error('the model has routes');
+    const { upstream, execute, health, route } = setUp({ upstreams: 2, consecutiveFailures: 1 });
     health.begin(route, neighbour(health))?.failed(refused());
     const outcome = execute();
-    const call = await upstream(1).call(0);
-    call.send(finish);
-    call.end();
+    (await upstream(1).call(0)).answer(finish);
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(upstream(0).calls).toEqual([]);
   });
 });
 
 describe('a response that its upstream limits each time', () => {
-  function answerOthers({ health, pass }: ReturnType<typeof setUp>, route: ModelRoute): void {
+  function answerOthers({ health, pass, route }: ReturnType<typeof setUp>): void {
     for (let answers = 0; answers < 3; answers += 1) {
       health.begin(route, neighbour(health, 'other'))?.succeeded();
       pass(1_000);
@@ -552,14 +534,12 @@ describe('a response that its upstream limits each time', () => {
   /** Its first call is limited, and then others are answered. */
   async function setUpLimited(options: SetUpOptions = {}) {
     const world = setUp(options);
-    const [route] = world.dependencies.models.use('m')?.routes ?? [];
-    if (!route) throw new Error('the model has a route');
     const first = world.execute();
     (await world.provider.call(0)).fail(limited(8_000));
     expect(await first).toEqual({ kind: 'later', afterMs: 8_000 });
     world.pass(8_250);
-    answerOthers(world, route);
-    return { ...world, route };
+    answerOthers(world);
+    return world;
   }
 
   it('fails with the second refusal while others are answered, and parks the route for none of them', async () => {
@@ -581,10 +561,8 @@ describe('a response that its upstream limits each time', () => {
   /** It was limited by another worker before, and others were answered since. */
   function setUpLimitedBefore(options: SetUpOptions = {}) {
     const world = setUp(options);
-    const [route] = world.dependencies.models.use('m')?.routes ?? [];
-    if (!route) throw new Error('the model has a route');
     world.log.limited = { count: 1, at: 5_000 };
-    answerOthers(world, route);
+    answerOthers(world);
     return world;
   }
 
@@ -599,9 +577,7 @@ describe('a response that its upstream limits each time', () => {
     const { log, second, execute, provider } = setUpLimitedBefore({ upstreams: 2 });
     const outcome = execute();
     (await provider.call(0)).fail(limited(8_000));
-    const call = await second.call(0);
-    call.send(text('Hello'), finish);
-    call.end();
+    (await second.call(0)).answer(text('Hello'), finish);
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(log.end?.status).toBe('completed');
   });
@@ -633,8 +609,7 @@ describe('a worker without room for an input', () => {
     const outcome = execute();
     const call = await provider.call(0);
     expect([...dependencies.waitsForRoom.inOrder()]).toEqual([]);
-    call.send(text('Hello'), finish);
-    call.end();
+    call.answer(text('Hello'), finish);
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(dependencies.postponed.delete(id)).toBe(false);
   });
@@ -685,8 +660,7 @@ describe('a worker without room for an input', () => {
     const wanted = { id, token: log.token, tenant: 'hostile', bytes: 900_000 };
     expect(inputBudget.take(wanted)).toBe(true);
     expect(inputBudget.held()).toBeGreaterThan(0);
-    call.send(finish);
-    call.end();
+    call.answer(finish);
     await outcome;
     expect(inputBudget.held()).toBe(0);
   });
@@ -707,9 +681,7 @@ describe('a model whose upstreams all take no calls', () => {
   it.each([true, false])(
     'leaves its time to run to one in the background (%s) that called none',
     async (background) => {
-      const { log, provider, execute, health, dependencies } = setUp({ request: { background } });
-      const [route] = dependencies.models.use('m')?.routes ?? [];
-      if (!route) throw new Error('the model has a route');
+      const { log, provider, execute, health, route } = setUp({ request: { background } });
       health.begin(route, neighbour(health))?.failed(limited(8_000));
       expect(await execute()).toEqual({ kind: 'later', afterMs: 8_000 });
       expect(provider.calls).toEqual([]);
@@ -726,8 +698,7 @@ describe('a model whose upstreams all take no calls', () => {
     const second = execute();
     const call = await provider.call(1);
     expect(call.call.attempt).toBe(1);
-    call.send(finish);
-    call.end();
+    call.answer(finish);
     expect(await second).toEqual({ kind: 'settled' });
     expect(log.end?.status).toBe('completed');
     expect(dependencies.postponed.delete(id)).toBe(false);
@@ -760,9 +731,7 @@ describe('a model whose upstreams all take no calls', () => {
       { kind: 'later', afterMs: 10_000 },
     ],
   ] as const)('and are down: a response %s', async (_name, request, downMs, expected) => {
-    const { provider, execute, health, pass, dependencies } = setUp({ request, consecutiveFailures: 1 });
-    const [route] = dependencies.models.use('m')?.routes ?? [];
-    if (!route) throw new Error('the model has a route');
+    const { provider, execute, health, pass, route } = setUp({ request, consecutiveFailures: 1 });
     health.begin(route, neighbour(health))?.failed(refused());
     pass(downMs);
     if (downMs > 0) health.begin(route, neighbour(health))?.failed(refused());
@@ -771,10 +740,11 @@ describe('a model whose upstreams all take no calls', () => {
   });
 
   it('and are down: a response waits for as long as it may take, where no bound is set', async () => {
-    const { execute, health, pass, dependencies } = setUp({ consecutiveFailures: 1, remainingMs: 60_000 });
+    const { execute, health, pass, dependencies, route } = setUp({
+      consecutiveFailures: 1,
+      remainingMs: 60_000,
+    });
     dependencies.openWaitMs = Number.POSITIVE_INFINITY;
-    const [route] = dependencies.models.use('m')?.routes ?? [];
-    if (!route) throw new Error('the model has a route');
     for (let probes = 0; probes < 3; probes += 1) {
       health.begin(route, neighbour(health))?.failed(refused());
       expect(await execute()).toEqual({ kind: 'later', afterMs: 5_000 * 2 ** probes });
@@ -783,18 +753,14 @@ describe('a model whose upstreams all take no calls', () => {
   });
 
   it('lets another worker try soon when this one takes no jobs meanwhile', async () => {
-    const { execute, health, dependencies } = setUp({ consecutiveFailures: 1 });
+    const { execute, health, dependencies, route } = setUp({ consecutiveFailures: 1 });
     dependencies.holdQueue = () => 5_000;
-    const [route] = dependencies.models.use('m')?.routes ?? [];
-    if (!route) throw new Error('the model has a route');
     health.begin(route, neighbour(health))?.failed(refused());
     expect(await execute()).toEqual({ kind: 'later', afterMs: 1_000 });
   });
 
   it('keeps half of the slots for responses whose routes take calls', async () => {
-    const { dependencies, execute, health } = setUp({ slots: 4, consecutiveFailures: 1 });
-    const [route] = dependencies.models.use('m')?.routes ?? [];
-    if (!route) throw new Error('the model has a route');
+    const { execute, health, route } = setUp({ slots: 4, consecutiveFailures: 1 });
     health.begin(route, neighbour(health))?.failed(
       new ProviderError('server_is_overloaded', 'busy', {
         disposition: 'retry',
@@ -813,12 +779,10 @@ describe('a model whose upstreams all take no calls', () => {
   });
 
   it('waits for the outcome when another response was quicker to try an upstream that may be back', async () => {
-    const { log, provider, execute, health, pass, dependencies } = setUp({
+    const { log, provider, execute, health, pass, route } = setUp({
       consecutiveFailures: 1,
       maxAttempts: 1,
     });
-    const [route] = dependencies.models.use('m')?.routes ?? [];
-    if (!route) throw new Error('the model has a route');
     health.begin(route, neighbour(health))?.failed(refused());
     pass(5_000);
     let looks = 0;
@@ -837,9 +801,7 @@ describe('a model whose upstreams all take no calls', () => {
     await isBlocked.promise;
     expect(provider.calls).toEqual([]);
     probe?.answered(() => 1);
-    const call = await provider.call(0);
-    call.send(text('Hello'), finish);
-    call.end();
+    (await provider.call(0)).answer(text('Hello'), finish);
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(log.end?.status).toBe('completed');
   });
@@ -873,11 +835,9 @@ describe('a response that waits for its turn', () => {
   /** Its upstream takes one call at a time, and has one. */
   function setUpBusy(options: SetUpOptions = {}) {
     const world = setUp({ ...options, slots: 1 });
-    const [route, ...others] = world.dependencies.models.use('m')?.routes ?? [];
-    if (!route) throw new Error('the model has a route');
-    const call = world.health.begin(route, neighbour(world.health));
+    const call = world.health.begin(world.route, neighbour(world.health));
     const waiting = () => world.health.status()[0]?.routes[0]?.waiting;
-    return { ...world, route, others, call, waiting };
+    return { ...world, call, waiting };
   }
 
   it('is called when the call before it is over, however that ended', async () => {
@@ -886,9 +846,7 @@ describe('a response that waits for its turn', () => {
     await eventually(() => waiting() === 1);
     expect(provider.calls).toEqual([]);
     call?.failed(retryable());
-    const own = await provider.call(0);
-    own.send(text('Hello'), finish);
-    own.end();
+    (await provider.call(0)).answer(text('Hello'), finish);
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(log.end?.status).toBe('completed');
     expect(waiting()).toBe(0);
@@ -897,9 +855,7 @@ describe('a response that waits for its turn', () => {
   it('goes to another route that has room', async () => {
     const { provider, second, execute, waiting } = setUpBusy({ upstreams: 2 });
     const outcome = execute();
-    const own = await second.call(0);
-    own.send(finish);
-    own.end();
+    (await second.call(0)).answer(finish);
     await outcome;
     expect(provider.calls).toEqual([]);
     expect(waiting()).toBe(0);
@@ -981,9 +937,7 @@ describe('a failure after output was visible', () => {
   it('counts an end without a reason to finish as one', async () => {
     const { log, provider, execute } = setUp();
     const outcome = execute();
-    const call = await provider.call(0);
-    call.send(text('Half'));
-    call.end();
+    (await provider.call(0)).answer(text('Half'));
     expect(await outcome).toEqual({ kind: 'failed', code: 'upstream_error' });
     expect(log.end?.status).toBe('failed');
     expectSoundStream(log);
@@ -1050,9 +1004,7 @@ describe('a cancellation', () => {
   });
 
   it('of the call that finds out whether an upstream is back leaves that to the next call', async () => {
-    const { id, provider, execute, running, health, pass, dependencies } = setUp({ consecutiveFailures: 1 });
-    const [route] = dependencies.models.use('m')?.routes ?? [];
-    if (!route) throw new Error('the model has a route');
+    const { id, provider, execute, running, health, pass, route } = setUp({ consecutiveFailures: 1 });
     health.begin(route, neighbour(health))?.failed(refused());
     pass(5_000);
     const outcome = execute();
@@ -1065,13 +1017,11 @@ describe('a cancellation', () => {
   });
 
   it('during the pause between two attempts ends the pause', async () => {
-    const { id, log, provider, execute, running, observed, health, dependencies } = setUp({
+    const { id, log, provider, execute, running, observed, health, secondRoute } = setUp({
       upstreams: 2,
       consecutiveFailures: 1,
     });
-    const [, down] = dependencies.models.use('m')?.routes ?? [];
-    if (!down) throw new Error('the model has two routes');
-    health.begin(down, neighbour(health))?.failed(refused());
+    health.begin(secondRoute, neighbour(health))?.failed(refused());
     const outcome = execute();
     (await provider.call(0)).fail(downForAnHour());
     await eventually(() => observed.includes('retried upstream_error'));
@@ -1082,11 +1032,8 @@ describe('a cancellation', () => {
   });
 
   it('that an append reports ends the attempt just as well', async () => {
-    const { log, provider, execute } = setUp();
-    const outcome = execute();
-    const call = await provider.call(0);
-    call.send(text('Half'));
-    await eventually(() => log.events.length > 0);
+    const { log, halfway } = setUp();
+    const { outcome, call } = await halfway();
     log.writerOptions?.onRefused('cancelled');
     await outcome;
     expect(await call.ended).toBe('aborted');
@@ -1096,9 +1043,7 @@ describe('a cancellation', () => {
   it('after the last chunk changes nothing', async () => {
     const { id, log, provider, execute, running } = setUp();
     const outcome = execute();
-    const call = await provider.call(0);
-    call.send(text('Whole'), finish);
-    call.end();
+    (await provider.call(0)).answer(text('Whole'), finish);
     await outcome;
     running.abort(id, 'cancelled');
     expect(log.end?.status).toBe('completed');
@@ -1144,10 +1089,8 @@ describe('a process that stops', () => {
   });
 
   it('fails what is visible, by the rules', async () => {
-    const { log, provider, execute, running } = setUp();
-    const outcome = execute();
-    (await provider.call(0)).send(text('Half'));
-    await eventually(() => log.events.length > 0);
+    const { log, running, halfway } = setUp();
+    const { outcome } = await halfway();
     running.interruptAll();
     expect(await outcome).toEqual({ kind: 'failed', code: 'server_error' });
     expect(typesOf(log).at(-1)).toBe('error');
@@ -1165,11 +1108,8 @@ describe('a process that stops', () => {
 
 describe('a lost lease', () => {
   it('stops the upstream and writes nothing more', async () => {
-    const { id, log, provider, execute, running } = setUp();
-    const outcome = execute();
-    const call = await provider.call(0);
-    call.send(text('Half'));
-    await eventually(() => log.events.length > 0);
+    const { id, log, running, halfway } = setUp();
+    const { outcome, call } = await halfway();
     const written = log.events.length;
     running.abort(id, 'superseded');
     expect(await outcome).toEqual({ kind: 'settled' });
@@ -1179,11 +1119,8 @@ describe('a lost lease', () => {
   });
 
   it('that an append reports stops the upstream', async () => {
-    const { log, provider, execute } = setUp();
-    const outcome = execute();
-    const call = await provider.call(0);
-    call.send(text('Half'));
-    await eventually(() => log.events.length > 0);
+    const { log, halfway } = setUp();
+    const { outcome, call } = await halfway();
     log.token = 'another';
     log.writerOptions?.onRefused('superseded');
     expect(await outcome).toEqual({ kind: 'settled' });
@@ -1204,12 +1141,9 @@ describe('a lost lease', () => {
 
 describe('a store that has lost events', () => {
   it('has the attempt given up, and its response ended by its next claim', async () => {
-    const { log, provider, execute, running } = setUp();
+    const { log, execute, running, halfway } = setUp();
     running.start();
-    const outcome = execute();
-    const call = await provider.call(0);
-    call.send(text('Half'));
-    await eventually(() => log.events.length > 0);
+    const { outcome, call } = await halfway();
     log.writerOptions?.onRefused('events_lost');
     expect(await outcome).toMatchObject({ kind: 'later' });
     expect(await call.ended).toBe('aborted');
@@ -1225,9 +1159,7 @@ describe('a store that has lost events', () => {
     running.start();
     log.endResult = 'gap';
     const outcome = execute();
-    const call = await provider.call(0);
-    call.send(text('Whole'), finish);
-    call.end();
+    (await provider.call(0)).answer(text('Whole'), finish);
     await outcome;
     await eventually(() => log.token === '');
     expect(log.end).toBeUndefined();
@@ -1247,10 +1179,11 @@ describe('a long pause before a retry', () => {
   });
 
   it('is made in the slot while a route is left to be tried, and half of the slots at most pause', async () => {
-    const { provider, execute, health, dependencies } = setUp({ upstreams: 2, consecutiveFailures: 1 });
-    const [, down] = dependencies.models.use('m')?.routes ?? [];
-    if (!down) throw new Error('the model has two routes');
-    health.begin(down, neighbour(health))?.failed(refused());
+    const { provider, execute, health, dependencies, secondRoute } = setUp({
+      upstreams: 2,
+      consecutiveFailures: 1,
+    });
+    health.begin(secondRoute, neighbour(health))?.failed(refused());
     const leave = dependencies.retryPauses.enter('m');
     const outcome = execute();
     (await provider.call(0)).fail(downForAnHour());
@@ -1275,8 +1208,7 @@ describe('a store that has lost the last claim of a response', () => {
     expect(log.token).not.toBe(before);
     log.token = before;
     if (what === 'the end') {
-      call.send(finish);
-      call.end();
+      call.answer(finish);
     } else log.writerOptions?.onRefused('superseded');
     expect(await outcome).toEqual({ kind: 'settled' });
     await eventually(() => log.token === '');
@@ -1321,11 +1253,9 @@ describe('a store that stays silent', () => {
   });
 
   it('has its response ended by its next claim once a reader may have seen output, whatever the store still has', async () => {
-    const { id, log, provider, execute, running } = setUp();
+    const { id, log, running, halfway } = setUp();
     running.start();
-    const outcome = execute();
-    (await provider.call(0)).send(text('Half'));
-    await eventually(() => log.events.length > 0);
+    const { outcome } = await halfway();
     running.abort(id, 'out_of_touch');
     expect(await outcome).toMatchObject({ kind: 'later' });
     await eventually(() => log.token === '');
@@ -1349,8 +1279,7 @@ describe('a store that is silent for a while', () => {
     const second = execute();
     const call = await provider.call(1);
     expect(call.call.attempt).toBe(1);
-    call.send(finish);
-    call.end();
+    call.answer(finish);
     expect(await second).toEqual({ kind: 'settled' });
     expect(log.end?.status).toBe('completed');
   });
@@ -1365,8 +1294,7 @@ describe('a store that is silent for a while', () => {
     const outcome = execute();
     const call = await provider.call(0);
     expect(call.call.attempt).toBe(1);
-    call.send(finish);
-    call.end();
+    call.answer(finish);
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(log.end?.status).toBe('completed');
   });
@@ -1374,11 +1302,9 @@ describe('a store that is silent for a while', () => {
 
 describe('a response that is only to be ended', () => {
   it('is given back when what it wrote cannot be read', async () => {
-    const { log, provider, execute, running } = setUp();
+    const { log, execute, running, halfway } = setUp();
     running.start();
-    const first = execute();
-    (await provider.call(0)).send(text('Half'));
-    await eventually(() => log.events.length > 0);
+    const { outcome: first } = await halfway();
     log.writerOptions?.onRefused('superseded');
     await first;
     await eventually(() => log.token === '');
@@ -1453,9 +1379,7 @@ describe('a response whose last run died with its process', () => {
     const { log, provider, execute } = setUp();
     log.losses = 1;
     const outcome = execute();
-    const call = await provider.call(0);
-    call.send(text('Hello'), finish);
-    call.end();
+    (await provider.call(0)).answer(text('Hello'), finish);
     expect(await outcome).toEqual({ kind: 'settled' });
   });
 });
@@ -1495,9 +1419,7 @@ describe('a job', () => {
   it('delivered a second time finds nothing to run', async () => {
     const { log, provider, execute } = setUp();
     const outcome = execute();
-    const call = await provider.call(0);
-    call.send(finish);
-    call.end();
+    (await provider.call(0)).answer(finish);
     await outcome;
     expect(await execute()).toEqual({ kind: 'settled' });
     expect(provider.calls).toHaveLength(1);
@@ -1585,8 +1507,7 @@ describe('a response that must not run', () => {
 async function eventsOfAnAttempt(): Promise<ContentEvent[]> {
   const { log, provider, execute } = setUp();
   const outcome = execute();
-  const call = await provider.call(0);
-  call.send(
+  (await provider.call(0)).answer(
     { type: 'reasoning_summary', delta: 'a' },
     { type: 'reasoning_text', delta: 'b' },
     text('c'),
@@ -1597,7 +1518,6 @@ async function eventsOfAnAttempt(): Promise<ContentEvent[]> {
     { type: 'function_arguments', callKey: '1', delta: '{}' },
     { type: 'finish', reason: 'function_call' },
   );
-  call.end();
   await outcome;
   return log.events;
 }
@@ -1648,15 +1568,13 @@ describe('an answer that exceeds a limit', () => {
       outputLimits: { outputBytes: 12, outputItems: 2, outputEvents: 9 },
     });
     const outcome = execute();
-    const said = await provider.call(0);
-    said.send(
+    (await provider.call(0)).answer(
       text('12345'),
       text('67890'),
       call('0'),
       { type: 'function_arguments', callKey: '0', delta: '1' },
       finish,
     );
-    said.end();
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(log.end).toMatchObject({ status: 'completed', output: [{}, {}] });
   });
@@ -1690,8 +1608,7 @@ describe('large answers together', () => {
     // All of them take 248,000 bytes.
     expect(outputBudget.held).toBeLessThan(2 * budget.bytes);
     for (const call of calls) {
-      call.send(finish);
-      call.end();
+      call.answer(finish);
     }
     expect(await Promise.all(outcomes)).toEqual(attempts.map(() => ({ kind: 'settled' })));
     for (const { log } of attempts) {
@@ -1712,14 +1629,11 @@ describe('large answers together', () => {
     const second = await waits?.provider.call(0);
     second?.send(...Array.from({ length: 25 }, () => piece));
     await eventually(() => outputBudget.waiting === 1);
-    const small = await quiet?.provider.call(0);
-    small?.send(text('Hello'), finish);
-    small?.end();
+    (await quiet?.provider.call(0))?.answer(text('Hello'), finish);
     expect(await quiet?.outcome).toEqual({ kind: 'settled' });
     expect(outputBudget.waiting).toBe(1);
     for (const call of [first, second]) {
-      call?.send(finish);
-      call?.end();
+      call?.answer(finish);
     }
     expect(await Promise.all([oldest?.outcome, waits?.outcome])).toEqual([
       { kind: 'settled' },
@@ -1739,8 +1653,7 @@ describe('large answers together', () => {
     waits?.running.abort(waits.id, 'cancelled');
     expect(await waits?.outcome).toEqual({ kind: 'settled' });
     expect(waits?.log.end).toMatchObject({ status: 'cancelled' });
-    first?.send(finish);
-    first?.end();
+    first?.answer(finish);
     expect(await oldest?.outcome).toEqual({ kind: 'settled' });
     expect(outputBudget.held).toBe(0);
   });
@@ -1754,12 +1667,8 @@ describe('an answer that breaks a promise', () => {
   it('is followed by another attempt where nobody has seen it', async () => {
     const { log, provider, execute, observed } = setUp({ streams: false, request });
     const outcome = execute();
-    const first = await provider.call(0);
-    first.send(text('Certainly! '), finish);
-    first.end();
-    const second = await provider.call(1);
-    second.send(text('{}'), finish);
-    second.end();
+    (await provider.call(0)).answer(text('Certainly! '), finish);
+    (await provider.call(1)).answer(text('{}'), finish);
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(log.end).toMatchObject({ status: 'completed', output: [{ content: [{ text: '{}' }] }] });
     expect(observed).toEqual([
@@ -1779,9 +1688,7 @@ describe('an answer that breaks a promise', () => {
       [provider, 'Certainly!'],
       [second, '{}'],
     ] as const) {
-      const call = await each.call(0);
-      call.send(text(said), finish);
-      call.end();
+      (await each.call(0)).answer(text(said), finish);
     }
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(log.end).toMatchObject({ status: 'completed' });
@@ -1791,9 +1698,7 @@ describe('an answer that breaks a promise', () => {
     const { log, provider, execute } = setUp({ streams: false, request, maxAttempts: 2 });
     const outcome = execute();
     for (const at of [0, 1]) {
-      const call = await provider.call(at);
-      call.send(text('Certainly!'), finish);
-      call.end();
+      (await provider.call(at)).answer(text('Certainly!'), finish);
     }
     expect(await outcome).toEqual({ kind: 'failed', code: 'invalid_model_output' });
     expect(log.end).toMatchObject({
@@ -1806,9 +1711,7 @@ describe('an answer that breaks a promise', () => {
   it('fails the response at once where it was seen', async () => {
     const { log, provider, execute } = setUp({ request });
     const outcome = execute();
-    const call = await provider.call(0);
-    call.send(text('Certainly!'), finish);
-    call.end();
+    (await provider.call(0)).answer(text('Certainly!'), finish);
     expect(await outcome).toEqual({ kind: 'failed', code: 'invalid_model_output' });
     expect(provider.calls).toHaveLength(1);
     expect(log.end).toMatchObject({ status: 'failed', error: { message: broken } });
@@ -1825,9 +1728,7 @@ describe('an answer that breaks a promise', () => {
       );
     };
     const outcome = execute();
-    const call = await provider.call(0);
-    call.send(text('{}'), finish);
-    call.end();
+    (await provider.call(0)).answer(text('{}'), finish);
     await checked.wait();
     running.interruptAll();
     expect(await outcome).toEqual({ kind: 'given_back' });

@@ -7,7 +7,10 @@ beforeEach(() => {
   vi.useFakeTimers();
 });
 
-afterEach(() => {
+const begun: RunningAttempts[] = [];
+
+afterEach(async () => {
+  await Promise.all(begun.splice(0).map((running) => running.stop()));
   vi.useRealTimers();
 });
 
@@ -60,6 +63,7 @@ function setUp() {
     onError: (error) => errors.push(error),
     onReleases: (arePending) => store.told.push(arePending),
   });
+  begun.push(running);
   const add = (responseId: string, token = 'token') => {
     const controller = new AbortController();
     return { signal: controller.signal, remove: running.add(responseId, token, controller) };
@@ -118,7 +122,6 @@ describe('the look at the record', () => {
     store.states.set('a', 'cancelled');
     await vi.advanceTimersByTimeAsync(1_000);
     expect(abortReason(signal)).toBe('cancelled');
-    await running.stop();
   });
 
   it('finds that another attempt has taken over', async () => {
@@ -130,7 +133,6 @@ describe('the look at the record', () => {
     await vi.advanceTimersByTimeAsync(1_000);
     expect(abortReason(lost.signal)).toBe('superseded');
     expect(kept.signal.aborted).toBe(false);
-    await running.stop();
   });
 
   it('goes over all of them', async () => {
@@ -141,7 +143,6 @@ describe('the look at the record', () => {
     await vi.advanceTimersByTimeAsync(1_000);
     expect(store.batches).toEqual([250]);
     expect(attempts.filter(({ signal }) => signal.aborted)).toHaveLength(1);
-    await running.stop();
   });
 
   it('leaves alone an attempt that took the place of the one it asked about', async () => {
@@ -155,7 +156,6 @@ describe('the look at the record', () => {
     const second = add('a', 'second');
     await vi.advanceTimersByTimeAsync(0);
     expect(second.signal.aborted).toBe(false);
-    await running.stop();
   });
 
   it('ends with stop', async () => {
@@ -182,7 +182,6 @@ describe('a store that does not answer', () => {
     store.states.set('a', 'cancelled');
     await vi.advanceTimersByTimeAsync(1_000);
     expect(abortReason(signal)).toBe('cancelled');
-    await running.stop();
   });
 
   it('is not asked again while it leaves a question open', async () => {
@@ -197,7 +196,6 @@ describe('a store that does not answer', () => {
     store.answer();
     await vi.advanceTimersByTimeAsync(1_000);
     expect(abortReason(signal)).toBe('cancelled');
-    await running.stop();
   });
 });
 
@@ -212,7 +210,6 @@ describe('a long silence of the store', () => {
     expect(signal.aborted).toBe(false);
     await vi.advanceTimersByTimeAsync(2_000);
     expect(abortReason(signal)).toBe('out_of_touch');
-    await running.stop();
   });
 
   it('is measured anew after an answer', async () => {
@@ -226,7 +223,6 @@ describe('a long silence of the store', () => {
     store.failure = new Error('no answer');
     await vi.advanceTimersByTimeAsync(50_000);
     expect(signal.aborted).toBe(false);
-    await running.stop();
   });
 
   it('before anything ran does not count', async () => {
@@ -237,7 +233,6 @@ describe('a long silence of the store', () => {
     const { signal } = add('a');
     await vi.advanceTimersByTimeAsync(30_000);
     expect(signal.aborted).toBe(false);
-    await running.stop();
   });
 });
 
@@ -252,7 +247,6 @@ describe('a claim that is released later', () => {
     store.failure = undefined;
     await vi.advanceTimersByTimeAsync(5_000);
     expect(store.released).toEqual([{ token: 't', isCounted: true }]);
-    await running.stop();
   });
 
   it('is told of, and that there is none any more', async () => {
@@ -265,7 +259,6 @@ describe('a claim that is released later', () => {
     store.failure = undefined;
     await vi.advanceTimersByTimeAsync(1_000);
     expect(store.told).toEqual([true, false]);
-    await running.stop();
   });
 
   it('is given back when the process stops, if the store answers', async () => {

@@ -2,17 +2,21 @@ import { loadSettings } from '@sluice/config';
 import { createProvider } from '@sluice/providers';
 import { createLogger } from '@sluice/runtime';
 import { latch, type TestRedis, type UpstreamHandler } from '@sluice/testing';
-import { WorkerProcess } from '../src/worker-process.ts';
+import { WorkerProcess, type WorkerProcessOptions } from '../src/worker-process.ts';
 
-/**
- * Starts a worker with the settings of a file, which is added to what keeps it apart from other tests and lets it listen.
- * Returns the port of its health listener. `onMade` gets the worker before it starts, so that it is stopped whatever happens.
- */
-export async function startListeningWorker(
-  { url: redisUrl, prefix }: Pick<TestRedis, 'url' | 'prefix'>,
+type WorkerRedis = Pick<TestRedis, 'url' | 'prefix'>;
+
+interface WorkerParts extends Partial<Pick<WorkerProcessOptions, 'logger' | 'now'>> {
+  /** May be less than the settings allow. */
+  lockMs?: number | undefined;
+}
+
+/** Makes a worker with the settings of a file, which is added to what keeps it apart from other tests and lets it listen. */
+export function listeningWorker(
+  { url: redisUrl, prefix }: WorkerRedis,
   file: string,
-  onMade: (worker: WorkerProcess) => void,
-): Promise<number> {
+  { lockMs, ...parts }: WorkerParts = {},
+) {
   const settings = loadSettings({
     env: { REDIS_URL: redisUrl },
     argv: [],
@@ -21,14 +25,29 @@ export async function startListeningWorker(
     readFile: () => `keyPrefix: '${prefix}:'\nworkerHealthPort: 0\n${file}`,
   });
   const { providers, timeouts } = settings;
+  const recovery = { ...settings.recovery, ...(lockMs !== undefined && { lockMs }) };
   const ready = latch<number>();
   const worker = new WorkerProcess({
-    settings: { ...settings, redisUrl },
+    settings: { ...settings, recovery, redisUrl },
     providers: new Map(providers.map((each) => [each.id, createProvider(each, timeouts)])),
     createProvider: (each) => createProvider(each, timeouts),
     logger: createLogger({ name: 'worker', level: 'silent' }),
     onReady: ({ healthPort = 0 }) => ready.open(healthPort),
+    ...parts,
   });
+  return { worker, ready };
+}
+
+/**
+ * Starts such a worker. Returns the port of its health listener. `onMade` gets the worker before it starts, so that it is stopped
+ * whatever happens.
+ */
+export async function startListeningWorker(
+  redis: WorkerRedis,
+  file: string,
+  onMade: (worker: WorkerProcess) => void,
+): Promise<number> {
+  const { worker, ready } = listeningWorker(redis, file);
   onMade(worker);
   await worker.start(new AbortController().signal);
   return ready.wait();

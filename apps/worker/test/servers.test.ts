@@ -1,38 +1,20 @@
-import {
-  eventually,
-  type FakeUpstream,
-  latch,
-  startFakeUpstream,
-  testRedis,
-  type TestRedis,
-} from '@sluice/testing';
+import { eventually, type FakeUpstream, latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { WorkerProcess } from '../src/worker-process.ts';
-import { acceptedResponses, type AcceptedResponses, type AcceptOptions } from './accepted-responses.ts';
-import { hello, startListeningWorker } from './listening-worker.ts';
+import type { AcceptedResponses, AcceptOptions } from './accepted-responses.ts';
+import { hello } from './listening-worker.ts';
+import { model, startUpstreamSite, type UpstreamSite, upstreamsAt } from './upstream-site.ts';
 
-const model = 'm';
-const everyServer = [0, 1, 2];
-
-let redis: TestRedis;
+let site: UpstreamSite;
 let responses: AcceptedResponses;
 let servers: FakeUpstream[];
-let workers: WorkerProcess[];
 
 beforeEach(async () => {
-  redis = await testRedis();
-  responses = await acceptedResponses(redis, model);
-  servers = await Promise.all(everyServer.map(() => startFakeUpstream()));
-  for (const server of servers) server.onChatCompletions(hello);
-  workers = [];
+  site = await startUpstreamSite();
+  ({ responses } = site);
+  servers = await Promise.all([0, 1, 2].map(() => site.upstream(hello)));
 });
 
-afterEach(async () => {
-  await Promise.all(workers.map((worker) => worker.stop('terminated')));
-  await responses.close();
-  await Promise.all(servers.map((server) => server.close()));
-  await redis.close();
-});
+afterEach(() => site.stop());
 
 const serverAt = (at: number) => servers[at] ?? expect.unreachable();
 const callsAt = () => servers.map(({ requests }) => requests.length);
@@ -45,7 +27,7 @@ models: [{ id: ${model}, routes: [{ provider: up }] }]
 recovery: { lockMs: 6000, stalledMs: 300, ${recovery} }
 workerConcurrency: 8
 `;
-  return startListeningWorker(redis, file, (worker) => workers.push(worker));
+  return site.startWorker(file);
 }
 
 async function answered(options: AcceptOptions = {}): Promise<string> {
@@ -58,7 +40,7 @@ async function answered(options: AcceptOptions = {}): Promise<string> {
 /** Waits until each worker knows that so many calls are under way. */
 async function everyWorkerHears(calls: number): Promise<void> {
   const entries = async () =>
-    (await redis.client.hvals(responses.keys.serverCalls)).map((entry) => {
+    (await site.redis.client.hvals(responses.keys.serverCalls)).map((entry) => {
       const [at = '', ...told] = entry.split(' ');
       const counts = JSON.parse(told.join(' ')) as [string, number][]; // as tell-calls.ts writes it
       return { at: Number(at), calls: counts.reduce((sum, [, count]) => sum + count, 0) };
@@ -67,7 +49,7 @@ async function everyWorkerHears(calls: number): Promise<void> {
   await eventually(async () => {
     const told = await entries();
     toldAt = Math.max(...told.map(({ at }) => at));
-    return told.length === workers.length && told.reduce((sum, each) => sum + each.calls, 0) === calls;
+    return told.length === site.workers.length && told.reduce((sum, each) => sum + each.calls, 0) === calls;
   });
   // A worker hears of the others when it tells.
   await eventually(async () => (await entries()).every(({ at }) => at > toldAt));
@@ -80,15 +62,6 @@ async function serverOf(act: () => Promise<unknown>): Promise<number> {
   const grown = callsAt().map((calls, at) => calls - (before[at] ?? 0));
   expect(grown.toSorted((one, other) => one - other)).toEqual([0, 0, 1]);
   return grown.indexOf(1);
-}
-
-interface Report {
-  upstreams: { provider: string; server: string; breaker: string; routes: { parkedMs: number }[] }[];
-}
-
-async function reportOf(port: number): Promise<Report['upstreams']> {
-  const response = await fetch(`http://127.0.0.1:${port}/upstreams`);
-  return ((await response.json()) as Report).upstreams; // only its members are looked at
 }
 
 describe('two workers and three servers of one provider', () => {
@@ -161,7 +134,7 @@ describe('two workers and three servers of one provider', () => {
     expect(sums.reduce((sum, each) => sum + each, 0) - (sums[dead] ?? 0)).toBe(6);
     // Each worker calls it once at most before its breaker opens.
     expect(sums[dead]).toBeLessThanOrEqual(2);
-    const reports = await Promise.all(ports.map(reportOf));
+    const reports = await Promise.all(ports.map(upstreamsAt));
     const open = reports.flat().filter(({ breaker }) => breaker === 'open');
     expect(open.length).toBeGreaterThan(0);
     for (const { server } of open) expect(server).toBe(serverAt(dead).baseUrl);
@@ -177,7 +150,9 @@ describe('two workers and three servers of one provider', () => {
     const before = serverAt(limited).requests.length;
     for (let turn = 0; turn < 3; turn += 1) previous = await answered({ previous, promptCacheKey: 'k' });
     expect(serverAt(limited).requests.length).toBe(before + 1);
-    const parked = (await reportOf(port)).filter(({ routes }) => routes.some(({ parkedMs }) => parkedMs > 0));
+    const parked = (await upstreamsAt(port)).filter(({ routes }) =>
+      routes.some(({ parkedMs }) => parkedMs > 0),
+    );
     expect(parked.map(({ server }) => server)).toEqual([serverAt(limited).baseUrl]);
   });
 

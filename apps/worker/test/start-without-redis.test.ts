@@ -1,8 +1,7 @@
-import { loadSettings } from '@sluice/config';
 import { createLogger } from '@sluice/runtime';
-import { eventually, freePort, latch, startLocalRedis, within } from '@sluice/testing';
+import { eventually, freePort, startLocalRedis, within } from '@sluice/testing';
 import { afterEach, expect, it } from 'vitest';
-import { WorkerProcess } from '../src/worker-process.ts';
+import { listeningWorker } from './listening-worker.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -11,29 +10,20 @@ afterEach(async () => {
 
 /** Starts a worker for a Redis on this port of 127.0.0.1, and does not wait for it. */
 function startWorker(port: number) {
-  const redisUrl = `redis://127.0.0.1:${port}`;
-  const settings = loadSettings({
-    env: { REDIS_URL: redisUrl, WORKER_HEALTH_PORT: '0' },
-    argv: [],
-    cwd: '/',
-    role: 'worker',
-    readFile: () =>
-      "keyPrefix: 'late:'\nmodels: [{ id: m, concurrency: 3, routes: [{ provider: local }] }]\nproviders: [{ id: local, type: simulator }]\n",
-  });
   const lines: { msg: string; healthPort?: number }[] = [];
-  const ready = latch();
-  const stopping = new AbortController();
-  const worker = new WorkerProcess({
-    settings: { ...settings, redisUrl },
-    providers: new Map(),
-    logger: createLogger({
-      name: 'worker',
-      level: 'info',
-      // A line of the log is an object with a message.
-      destination: { write: (line: string) => lines.push(JSON.parse(line) as { msg: string }) },
-    }),
-    onReady: () => ready.open(),
+  const logger = createLogger({
+    name: 'worker',
+    level: 'info',
+    // A line of the log is an object with a message.
+    destination: { write: (line: string) => lines.push(JSON.parse(line) as { msg: string }) },
   });
+  const file = `
+providers: [{ id: local, type: simulator }]
+models: [{ id: m, concurrency: 3, routes: [{ provider: local }] }]
+`;
+  const redis = { url: `redis://127.0.0.1:${port}`, prefix: 'late' };
+  const { worker, ready } = listeningWorker(redis, file, { logger });
+  const stopping = new AbortController();
   const started = worker.start(stopping.signal);
   started.catch(() => undefined); // Tests await it, and it may reject before that.
   cleanups.push(async () => {

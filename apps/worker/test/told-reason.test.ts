@@ -1,13 +1,12 @@
 import { hostname } from 'node:os';
 import { Writable } from 'node:stream';
-import { loadSettings } from '@sluice/config';
 import { type JournalLine, journalKey, parseEntry } from '@sluice/journal';
-import { createProvider } from '@sluice/providers';
 import { createLogger } from '@sluice/runtime';
 import { eventually, type FakeUpstream, startFakeUpstream, testRedis, type TestRedis } from '@sluice/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { WorkerProcess } from '../src/worker-process.ts';
+import type { WorkerProcess } from '../src/worker-process.ts';
 import { acceptedResponses, type AcceptedResponses } from './accepted-responses.ts';
+import { listeningWorker } from './listening-worker.ts';
 
 let redis: TestRedis;
 let upstream: FakeUpstream;
@@ -30,26 +29,18 @@ afterEach(async () => {
 
 async function startWorker(): Promise<void> {
   const file = `
-keyPrefix: '${redis.prefix}:'
 providers: [{ id: fake, type: openai-chat, baseUrl: '${upstream.baseUrl}' }]
 models: [{ id: m, routes: [{ provider: fake, model: upstream-model }] }]
 recovery: { maxAttempts: 1 }
 `;
-  const settings = loadSettings({
-    ...{ env: { REDIS_URL: redis.url }, argv: [], cwd: '/', role: 'worker', readFile: () => file },
-  });
   const destination = new Writable({
     write(chunk, _encoding, done) {
       log += String(chunk);
       done();
     },
   });
-  worker = new WorkerProcess({
-    settings: { ...settings, redisUrl: redis.url },
-    providers: new Map(settings.providers.map((each) => [each.id, createProvider(each, settings.timeouts)])),
-    logger: createLogger({ name: 'worker', level: 'info', destination }),
-    onReady: () => undefined,
-  });
+  const logger = createLogger({ name: 'worker', level: 'info', destination });
+  ({ worker } = listeningWorker(redis, file, { logger }));
   await worker.start(new AbortController().signal);
 }
 

@@ -1,46 +1,18 @@
-import {
-  eventually,
-  type FakeUpstream,
-  latch,
-  startFakeUpstream,
-  testRedis,
-  type TestRedis,
-  type UpstreamHandler,
-  within,
-} from '@sluice/testing';
+import { eventually, type FakeUpstream, latch, type UpstreamHandler, within } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { WorkerProcess } from '../src/worker-process.ts';
-import { acceptedResponses, type AcceptedResponses } from './accepted-responses.ts';
-import { hello, startListeningWorker } from './listening-worker.ts';
+import type { AcceptedResponses } from './accepted-responses.ts';
+import { hello } from './listening-worker.ts';
+import { model, startUpstreamSite, type UpstreamSite, upstreamsAt } from './upstream-site.ts';
 
-const model = 'm';
-
-let redis: TestRedis;
+let site: UpstreamSite;
 let responses: AcceptedResponses;
-let upstreams: FakeUpstream[];
-let started: WorkerProcess[];
 
 beforeEach(async () => {
-  redis = await testRedis();
-  responses = await acceptedResponses(redis, model);
-  upstreams = [];
-  started = [];
+  site = await startUpstreamSite();
+  ({ responses } = site);
 });
 
-afterEach(async () => {
-  await Promise.all(started.map((worker) => worker.stop('terminated')));
-  await responses.close();
-  await Promise.all(upstreams.map((upstream) => upstream.close()));
-  await redis.close();
-});
-
-/** An upstream that does the same with each request. */
-async function anUpstream(handler: UpstreamHandler): Promise<FakeUpstream> {
-  const upstream = await startFakeUpstream();
-  upstreams.push(upstream);
-  upstream.onChatCompletions(handler);
-  return upstream;
-}
+afterEach(() => site.stop());
 
 interface WorkerOptions {
   concurrency?: number;
@@ -62,7 +34,7 @@ models: [{ id: ${model}, routes: [${routes.map((_, at) => `{ provider: u${at} }`
 recovery: { lockMs: 6000, stalledMs: 300, ${recovery} }
 workerConcurrency: ${concurrency}
 `;
-  return startListeningWorker(redis, file, (worker) => started.push(worker));
+  return site.startWorker(file);
 }
 
 const broken: UpstreamHandler = ({ json }) => json(500, {});
@@ -105,50 +77,23 @@ const limits =
   ({ json }) =>
     json(429, {}, { 'retry-after-ms': String(retryAfterMs) });
 
-function acceptMany(
-  count: number,
-  options: { background?: boolean; tenant?: string } = {},
-): Promise<string[]> {
-  return Promise.all(Array.from({ length: count }, () => responses.accept({ streams: false, ...options })));
-}
-
-async function statusesOf(ids: readonly string[]): Promise<Record<string, number>> {
-  const counts: Record<string, number> = {};
-  for (const id of ids) {
-    const { end } = await responses.ended(id);
-    const word = end?.error?.code ?? end?.status ?? 'none';
-    counts[word] = (counts[word] ?? 0) + 1;
-  }
-  return counts;
-}
-
-interface Report {
-  upstreams: { provider: string; breaker: string; opensInMs: number; routes: { parkedMs: number }[] }[];
-}
-
-async function reportOf(port: number): Promise<Report['upstreams']> {
-  const response = await fetch(`http://127.0.0.1:${port}/upstreams`);
-  expect(response.status).toBe(200);
-  return ((await response.json()) as Report).upstreams; // only its members are looked at
-}
-
 describe('an upstream that fails', () => {
   it('gets no more calls once its breaker is open, and callers learn of it at once', async () => {
-    const dead = await anUpstream(broken);
+    const dead = await site.upstream(broken);
     const port = await startWorker([dead], {
       concurrency: 4,
       recovery: 'breaker: { consecutiveFailures: 5, openMs: 60000, longestOpenMs: 60000, waitMs: 0 }',
     });
-    const ids = await acceptMany(40);
-    expect(await statusesOf(ids)).toEqual({ upstream_error: 40 });
+    const ids = await site.acceptMany(40);
+    expect(await site.statusesOf(ids)).toEqual({ upstream_error: 40 });
     // Each of the five responses may have tried twice, and three more were under way when the fifth failure opened it.
     expect(dead.requests.length).toBeLessThanOrEqual(2 * 5 + 3);
-    expect(await reportOf(port)).toMatchObject([{ provider: 'u0', breaker: 'open' }]);
+    expect(await upstreamsAt(port)).toMatchObject([{ provider: 'u0', breaker: 'open' }]);
   });
 
   it('gets exactly one call to find out whether it is back', async () => {
     const goOn = latch();
-    const upstream = await anUpstream(
+    const upstream = await site.upstream(
       atFirst(2, broken, async (exchange) => {
         await goOn.wait();
         await hello(exchange);
@@ -159,69 +104,45 @@ describe('an upstream that fails', () => {
       recovery: 'breaker: { consecutiveFailures: 1, openMs: 500 }',
     });
     const first = await responses.accept({ streams: false });
-    expect(await statusesOf([first])).toEqual({ upstream_error: 1 });
-    const ids = await acceptMany(8);
+    expect(await site.statusesOf([first])).toEqual({ upstream_error: 1 });
+    const ids = await site.acceptMany(8);
     await upstream.request(2);
     // All eight were taken and wait: for as long as the probe is not answered none of them is called.
     await eventually(async () => {
       const found = await Promise.all(ids.map((id) => responses.record(id)));
       return found.every(({ status }) => status === 'in_progress');
     });
-    expect(await reportOf(port)).toMatchObject([{ breaker: 'half_open' }]);
+    expect(await upstreamsAt(port)).toMatchObject([{ breaker: 'half_open' }]);
     expect(upstream.requests).toHaveLength(3);
     goOn.open();
-    expect(await statusesOf(ids)).toEqual({ completed: 8 });
-    expect(await reportOf(port)).toMatchObject([{ breaker: 'closed' }]);
+    expect(await site.statusesOf(ids)).toEqual({ completed: 8 });
+    expect(await upstreamsAt(port)).toMatchObject([{ breaker: 'closed' }]);
     expect(upstream.requests).toHaveLength(2 + 8);
   });
 
   it('does not touch the breaker of another', async () => {
-    const dead = await anUpstream(broken);
-    const alive = await anUpstream(hello);
+    const dead = await site.upstream(broken);
+    const alive = await site.upstream(hello);
     const port = await startWorker([dead, alive], {
       concurrency: 1,
       recovery: 'breaker: { consecutiveFailures: 3, openMs: 60000, longestOpenMs: 60000 }',
     });
-    const ids = await acceptMany(20);
-    expect(await statusesOf(ids)).toEqual({ completed: 20 });
+    const ids = await site.acceptMany(20);
+    expect(await site.statusesOf(ids)).toEqual({ completed: 20 });
     expect(dead.requests).toHaveLength(3);
     expect(alive.requests).toHaveLength(20);
     for (const id of ids) expect(await responses.attempts(id)).toBe(1);
-    expect(await reportOf(port)).toMatchObject([
+    expect(await upstreamsAt(port)).toMatchObject([
       { provider: 'u0', breaker: 'open' },
       { provider: 'u1', breaker: 'closed' },
     ]);
-  });
-
-  it('gives way to the third route, when the second fails as well', async () => {
-    const dead = await anUpstream(broken);
-    const gone = await anUpstream(broken);
-    // Nothing listens there any more: the connection is refused.
-    await gone.close();
-    const alive = await anUpstream(hello);
-    await startWorker([dead, gone, alive]);
-    const id = await responses.accept();
-    expect(await responses.ended(id)).toMatchObject({ status: 'completed' });
-    expect(await responses.attempts(id)).toBe(1);
-    expect(dead.requests).toHaveLength(1);
-    expect(alive.requests).toHaveLength(1);
-  });
-
-  it('is not followed by a third call when two have taken the request and broke', async () => {
-    const first = await anUpstream(({ cut }) => cut());
-    const second = await anUpstream(({ cut }) => cut());
-    const third = await anUpstream(hello);
-    await startWorker([first, second, third]);
-    const id = await responses.accept();
-    expect(await responses.ended(id)).toMatchObject({ end: { error: { code: 'upstream_error' } } });
-    expect(third.requests).toEqual([]);
   });
 });
 
 describe('an upstream that limits us', () => {
   it('is not called before its time, and no attempt is used up', async () => {
     const { handler, early } = limiting(3, { forMs: 400 });
-    const upstream = await anUpstream(handler);
+    const upstream = await site.upstream(handler);
     await startWorker([upstream]);
     const id = await responses.accept();
     expect(await responses.ended(id)).toMatchObject({ status: 'completed' });
@@ -236,37 +157,37 @@ describe('an upstream that limits us', () => {
       forMs: 1_000,
       refuse: ({ json }) => json(503, {}, { 'retry-after': '1' }),
     });
-    const upstream = await anUpstream(handler);
+    const upstream = await site.upstream(handler);
     const port = await startWorker([upstream]);
     const id = await responses.accept();
     expect(await responses.ended(id)).toMatchObject({ status: 'completed' });
     expect(await responses.attempts(id)).toBe(1);
     expect(upstream.requests).toHaveLength(3);
     expect(early()).toBe(0);
-    expect(await reportOf(port)).toMatchObject([{ breaker: 'closed' }]);
+    expect(await upstreamsAt(port)).toMatchObject([{ breaker: 'closed' }]);
   });
 
   it('gives way to another route at once', async () => {
-    const limited = await anUpstream(limits(60_000));
-    const free = await anUpstream(hello);
+    const limited = await site.upstream(limits(60_000));
+    const free = await site.upstream(hello);
     const port = await startWorker([limited, free], { concurrency: 1 });
-    const ids = await acceptMany(10);
-    expect(await statusesOf(ids)).toEqual({ completed: 10 });
+    const ids = await site.acceptMany(10);
+    expect(await site.statusesOf(ids)).toEqual({ completed: 10 });
     expect(limited.requests).toHaveLength(1);
-    const [first] = await reportOf(port);
+    const [first] = await upstreamsAt(port);
     expect(first).toMatchObject({ breaker: 'closed' });
     expect(first?.routes[0]?.parkedMs).toBeGreaterThan(0);
   });
 
   it('keeps responses in the queue when no route is left, and they complete after it', async () => {
     const limited = [limiting(1, { forMs: 4_000 }), limiting(1, { forMs: 4_000 })];
-    const both = await Promise.all(limited.map(({ handler }) => anUpstream(handler)));
+    const both = await Promise.all(limited.map(({ handler }) => site.upstream(handler)));
     await startWorker(both, { concurrency: 4 });
     const first = await responses.accept({ streams: false });
     // Its job waits; its slot is free.
     await eventually(async () => (await responses.queue.counts(model)).delayed === 1);
-    const ids = [first, ...(await acceptMany(20, { background: true }))];
-    expect(await statusesOf(ids)).toEqual({ completed: 21 });
+    const ids = [first, ...(await site.acceptMany(20, { background: true }))];
+    expect(await site.statusesOf(ids)).toEqual({ completed: 21 });
     for (const id of ids) expect(await responses.attempts(id)).toBe(1);
     expect(limited.map(({ early }) => early())).toEqual([0, 0]);
     expect(both.flatMap(({ requests }) => requests)).toHaveLength(2 + 21);
@@ -274,7 +195,7 @@ describe('an upstream that limits us', () => {
 
   it('is not asked to take jobs only to give them back', async () => {
     const goOn = latch();
-    const upstream = await anUpstream(
+    const upstream = await site.upstream(
       atFirst(
         3,
         async (exchange) => {
@@ -292,8 +213,8 @@ describe('an upstream that limits us', () => {
     await upstream.request(2);
     goOn.open();
     await eventually(async () => (await responses.queue.counts(model)).delayed === 3);
-    const ids = [...first, ...(await acceptMany(50, { background: true }))];
-    expect(await statusesOf(ids)).toEqual({ completed: 53 });
+    const ids = [...first, ...(await site.acceptMany(50, { background: true }))];
+    expect(await site.statusesOf(ids)).toEqual({ completed: 53 });
     const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     const postponed = /^sluice_attempts_postponed_total\{[^}]*because="parked"[^}]*\} (\d+)/m.exec(
       metrics,
@@ -304,8 +225,8 @@ describe('an upstream that limits us', () => {
   });
 
   it('keeps nothing from a model of the same queue that has a free route', async () => {
-    const upstream = await anUpstream(limits(60_000));
-    await startWorker([upstream], { neighbour: await anUpstream(hello) });
+    const upstream = await site.upstream(limits(60_000));
+    await startWorker([upstream], { neighbour: await site.upstream(hello) });
     for (const delayed of [1, 2, 3]) {
       await responses.accept({ streams: false });
       // Its job was taken and given back: the queue is not held.
@@ -315,7 +236,7 @@ describe('an upstream that limits us', () => {
   });
 
   it('ends a response that is cancelled while it waits, at once', async () => {
-    const short = await anUpstream(limits(2_500));
+    const short = await site.upstream(limits(2_500));
     await startWorker([short], { concurrency: 1 });
     const waiting = await responses.accept({ streams: false });
     await (await short.request(0)).ended;
@@ -326,7 +247,7 @@ describe('an upstream that limits us', () => {
   });
 
   it('ends a response that is cancelled while its job is delayed, at once', async () => {
-    const upstream = await anUpstream(limits(60_000));
+    const upstream = await site.upstream(limits(60_000));
     await startWorker([upstream]);
     const id = await responses.accept({ streams: false });
     await eventually(async () => (await responses.queue.counts(model)).delayed === 1);

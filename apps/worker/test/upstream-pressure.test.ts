@@ -1,45 +1,19 @@
-import {
-  eventually,
-  type FakeUpstream,
-  latch,
-  startFakeUpstream,
-  testRedis,
-  type TestRedis,
-  type UpstreamHandler,
-  within,
-} from '@sluice/testing';
+import { eventually, type FakeUpstream, latch, type UpstreamHandler, within } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { WorkerProcess } from '../src/worker-process.ts';
-import { acceptedResponses, type AcceptedResponses } from './accepted-responses.ts';
-import { hello, startListeningWorker } from './listening-worker.ts';
+import type { RouteStatus } from '../src/upstream-status.ts';
+import type { AcceptedResponses } from './accepted-responses.ts';
+import { hello } from './listening-worker.ts';
+import { model, startUpstreamSite, type UpstreamSite, upstreamsAt } from './upstream-site.ts';
 
-const model = 'm';
-
-let redis: TestRedis;
+let site: UpstreamSite;
 let responses: AcceptedResponses;
-let upstreams: FakeUpstream[];
-let started: WorkerProcess[];
 
 beforeEach(async () => {
-  redis = await testRedis();
-  responses = await acceptedResponses(redis, model);
-  upstreams = [];
-  started = [];
+  site = await startUpstreamSite();
+  ({ responses } = site);
 });
 
-afterEach(async () => {
-  await Promise.all(started.map((worker) => worker.stop('terminated')));
-  await responses.close();
-  await Promise.all(upstreams.map((upstream) => upstream.close()));
-  await redis.close();
-});
-
-async function anUpstream(handler: UpstreamHandler): Promise<FakeUpstream> {
-  const upstream = await startFakeUpstream();
-  upstreams.push(upstream);
-  upstream.onChatCompletions(handler);
-  return upstream;
-}
+afterEach(() => site.stop());
 
 interface WorkerOptions {
   concurrency?: number;
@@ -63,7 +37,7 @@ models: [{ id: ${model}, routes: [${routes.map((_, at) => `{ provider: u${at} }`
 workerConcurrency: ${concurrency}
 drainTimeoutMs: ${drainTimeoutMs}
 `;
-  return startListeningWorker(redis, file, (worker) => started.push(worker));
+  return site.startWorker(file);
 }
 
 /** An upstream that takes so many calls in a second, saves up those of one second, and refuses all others. */
@@ -80,41 +54,12 @@ function limitedTo(rate: number, headers: Record<string, string>): UpstreamHandl
   };
 }
 
-function acceptMany(count: number): Promise<string[]> {
-  return Promise.all(
-    Array.from({ length: count }, () => responses.accept({ streams: false, background: true })),
-  );
-}
+const acceptMany = (count: number) => site.acceptMany(count, { background: true });
 
-async function statusesOf(ids: readonly string[]): Promise<Record<string, number>> {
-  const counts: Record<string, number> = {};
-  for (const id of ids) {
-    const { end } = await responses.ended(id);
-    const word = end?.error?.code ?? end?.status ?? 'none';
-    counts[word] = (counts[word] ?? 0) + 1;
-  }
-  return counts;
-}
-
-interface Route {
-  inFlight: number;
-  limit: number;
-  callsPerSecond: number | null;
-  waiting: number;
-  saturation?: { waiting: number | null; most: number; isHolding: boolean };
-}
-
-interface Upstream {
-  metricsFault?: string;
-  routes: Route[];
-}
-
-async function routeOf(port: number, at = 0): Promise<Route & { metricsFault: string | undefined }> {
-  const answer = await fetch(`http://127.0.0.1:${port}/upstreams`);
-  const { upstreams: found } = (await answer.json()) as { upstreams: Upstream[] }; // only its members are looked at
-  const upstream = found[at];
+async function routeOf(port: number): Promise<RouteStatus & { metricsFault: string | undefined }> {
+  const [upstream] = await upstreamsAt(port);
   const route = upstream?.routes[0];
-  if (!upstream || !route) throw new Error('the worker has no such upstream');
+  if (!upstream || !route) throw new Error('the worker has no upstream');
   return { ...route, metricsFault: upstream.metricsFault };
 }
 
@@ -125,11 +70,11 @@ describe('an upstream that takes some calls a second', () => {
   ])('is not asked for more, %s, and no response fails', async (_, headers) => {
     // That what it takes is used up is a matter of timing; `call-pace.test.ts` has it with a clock of its own.
     const rate = 80;
-    const upstream = await anUpstream(limitedTo(rate, headers));
+    const upstream = await site.upstream(limitedTo(rate, headers));
     const port = await startWorker([upstream]);
     const count = rate * 3;
     const ids = await acceptMany(count);
-    expect(await statusesOf(ids)).toEqual({ completed: count });
+    expect(await site.statusesOf(ids)).toEqual({ completed: count });
     // Not one refusal for each response, but those of the slots once, and a few at each look for more.
     expect(upstream.requests.length - count).toBeLessThan(60);
     for (const id of ids) expect(await responses.attempts(id)).toBe(1);
@@ -141,7 +86,7 @@ describe('an upstream that takes some calls a second', () => {
   });
 
   it('keeps no slots for those that would wait for long: they wait in the queue', async () => {
-    const upstream = await anUpstream(limitedTo(1, { 'retry-after': '1' }));
+    const upstream = await site.upstream(limitedTo(1, { 'retry-after': '1' }));
     const port = await startWorker([upstream], { concurrency: 16 });
     await acceptMany(40);
     await eventually(async () => (await responses.queue.counts(model)).delayed > 0);
@@ -154,16 +99,16 @@ describe('an upstream that takes some calls a second', () => {
   });
 
   it('gives way to another route as one that is parked does', async () => {
-    const limited = await anUpstream(limitedTo(2, {}));
-    const free = await anUpstream(hello);
+    const limited = await site.upstream(limitedTo(2, {}));
+    const free = await site.upstream(hello);
     await startWorker([limited, free]);
     const ids = await acceptMany(100);
-    expect(await statusesOf(ids)).toEqual({ completed: 100 });
+    expect(await site.statusesOf(ids)).toEqual({ completed: 100 });
     expect(free.requests.length).toBeGreaterThan(50);
   });
 
   it('is left at once by a response that is cancelled while it waits for its turn', async () => {
-    const upstream = await anUpstream(limitedTo(1, {}));
+    const upstream = await site.upstream(limitedTo(1, {}));
     const port = await startWorker([upstream], { concurrency: 4 });
     const ids = await acceptMany(20);
     await eventually(async () => (await routeOf(port)).waiting > 0);
@@ -174,11 +119,11 @@ describe('an upstream that takes some calls a second', () => {
   });
 
   it('holds up no stop of the process: those that wait go back to the queue', async () => {
-    const upstream = await anUpstream(limitedTo(1, {}));
+    const upstream = await site.upstream(limitedTo(1, {}));
     const port = await startWorker([upstream], { concurrency: 4, drainTimeoutMs: 500 });
     await acceptMany(20);
     await eventually(async () => (await routeOf(port)).waiting > 0);
-    const [worker] = started.splice(0);
+    const [worker] = site.workers.splice(0);
     await within(Promise.resolve(worker?.stop('terminated')));
     const { waiting, delayed } = await responses.queue.counts(model);
     expect(waiting + delayed).toBeGreaterThan(0);
@@ -191,7 +136,7 @@ describe('an upstream that takes some calls at a time', () => {
     const goOn = latch();
     let inFlight = 0;
     let refused = 0;
-    const upstream = await anUpstream(async (exchange) => {
+    const upstream = await site.upstream(async (exchange) => {
       if (inFlight >= most) {
         refused += 1;
         return exchange.json(429, {}, {});
@@ -209,15 +154,15 @@ describe('an upstream that takes some calls at a time', () => {
     // The slots at first, and one call that found out.
     expect(refused).toBeLessThanOrEqual(16 - most + 2);
     goOn.open();
-    expect(await statusesOf(ids)).toEqual({ completed: 60 });
+    expect(await site.statusesOf(ids)).toEqual({ completed: 60 });
     for (const id of ids) expect(await responses.attempts(id)).toBe(1);
   });
 
   it('and is not adapted to when that is switched off', async () => {
-    const upstream = await anUpstream(limitedTo(20, {}));
+    const upstream = await site.upstream(limitedTo(20, {}));
     const port = await startWorker([upstream], { provider: 'pressure: { adaptive: false }' });
     const ids = await acceptMany(60);
-    expect(await statusesOf(ids)).toEqual({ completed: 60 });
+    expect(await site.statusesOf(ids)).toEqual({ completed: 60 });
     expect(await routeOf(port)).toMatchObject({ callsPerSecond: null, limit: 16 });
   });
 });
@@ -252,7 +197,7 @@ describe('an upstream whose own queue is read', () => {
   }
 
   it('gets no jobs while too many wait there, and gets them after that', async () => {
-    const upstream = await anUpstream(hello);
+    const upstream = await site.upstream(hello);
     const metrics = withMetrics(upstream);
     metrics.say(5);
     const port = await startWorker([upstream], { provider: metrics.provider });
@@ -265,7 +210,7 @@ describe('an upstream whose own queue is read', () => {
     const { waiting, delayed } = await responses.queue.counts(model);
     expect(waiting + delayed).toBeGreaterThan(10);
     metrics.say(0);
-    expect(await statusesOf(ids)).toEqual({ completed: 30 });
+    expect(await site.statusesOf(ids)).toEqual({ completed: 30 });
     expect(await routeOf(port)).toMatchObject({ saturation: { waiting: 0, most: 4, isHolding: false } });
     const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     expect(page).toContain('sluice_upstream_queue_length{provider="u0",upstream_model="m",role="worker"} 0');
@@ -273,7 +218,7 @@ describe('an upstream whose own queue is read', () => {
   });
 
   it('gets the jobs of a quiet tenant before those of one whose calls have filled it', async () => {
-    const upstream = await anUpstream(hello);
+    const upstream = await site.upstream(hello);
     const metrics = withMetrics(upstream);
     metrics.say(5);
     const port = await startWorker([upstream], { provider: metrics.provider, concurrency: 2 });
@@ -299,7 +244,7 @@ describe('an upstream whose own queue is read', () => {
     ['does not have the metric', 'sayNothing', 'has no metric vllm:num_requests_waiting'],
     ['has no end', 'sayTooMuch', 'answered with more than 4194304 bytes'],
   ] as const)('gets its jobs when its page %s, and that is seen', async (_, how, fault) => {
-    const upstream = await anUpstream(hello);
+    const upstream = await site.upstream(hello);
     // The interval is also the longest wait for a page: on a busy machine four megabytes take more than a tenth of a second.
     const metrics = withMetrics(upstream, 1500);
     metrics.say(50);
@@ -307,13 +252,13 @@ describe('an upstream whose own queue is read', () => {
     await eventually(async () => (await routeOf(port)).saturation?.isHolding === true);
     const ids = await acceptMany(5);
     metrics[how]();
-    expect(await statusesOf(ids)).toEqual({ completed: 5 });
+    expect(await site.statusesOf(ids)).toEqual({ completed: 5 });
     await eventually(async () => (await routeOf(port)).metricsFault === fault);
     expect(await routeOf(port)).toMatchObject({ saturation: { waiting: null } });
   });
 
   it('is waited for no longer than its interval, and gets its jobs', async () => {
-    const upstream = await anUpstream(hello);
+    const upstream = await site.upstream(hello);
     const { provider } = withMetrics(upstream);
     const asked = latch();
     upstream.onOther(async (exchange) => {
@@ -323,17 +268,17 @@ describe('an upstream whose own queue is read', () => {
     const port = await startWorker([upstream], { provider });
     await asked.wait();
     await eventually(async () => (await routeOf(port)).metricsFault === 'did not answer within 100 ms');
-    expect(await statusesOf(await acceptMany(5))).toEqual({ completed: 5 });
+    expect(await site.statusesOf(await acceptMany(5))).toEqual({ completed: 5 });
   });
 
   it('is passed over for another route, as one that is parked is', async () => {
-    const full = await anUpstream(hello);
+    const full = await site.upstream(hello);
     const metrics = withMetrics(full);
     metrics.say(50);
-    const free = await anUpstream(hello);
+    const free = await site.upstream(hello);
     const port = await startWorker([full, free], { provider: metrics.provider });
     await eventually(async () => (await routeOf(port)).saturation?.isHolding === true);
-    expect(await statusesOf(await acceptMany(10))).toEqual({ completed: 10 });
+    expect(await site.statusesOf(await acceptMany(10))).toEqual({ completed: 10 });
     expect(free.requests.filter(({ path }) => path.includes('chat'))).toHaveLength(10);
   });
 });

@@ -1,7 +1,5 @@
-import { loadSettings } from '@sluice/config';
-import { createProvider } from '@sluice/providers';
 import { queueName, queuePrefix } from '@sluice/queue';
-import { createLogger, type RequestStop } from '@sluice/runtime';
+import type { RequestStop } from '@sluice/runtime';
 import {
   checkEventGrammar,
   eventually,
@@ -16,8 +14,9 @@ import {
   within,
 } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { WorkerProcess } from '../src/worker-process.ts';
+import type { WorkerProcess } from '../src/worker-process.ts';
 import { acceptedResponses, type AcceptedResponses } from './accepted-responses.ts';
+import { listeningWorker } from './listening-worker.ts';
 
 const model = 'm';
 
@@ -53,30 +52,12 @@ interface WorkerOptions {
 async function startWorker(options: WorkerOptions = {}): Promise<WorkerProcess> {
   const { drainTimeoutMs = 10_000, lockMs, server = redis, now, requestStop } = options;
   const file = `
-keyPrefix: '${server.prefix}:'
 providers: [{ id: fake, type: openai-chat, baseUrl: '${upstream.baseUrl}' }]
 models: [{ id: ${model}, routes: [{ provider: fake, model: upstream-model }] }]
 recovery: { lockMs: 6000, stalledMs: 300 }
 drainTimeoutMs: ${drainTimeoutMs}
 `;
-  const settings = loadSettings({
-    env: { REDIS_URL: server.url },
-    argv: [],
-    cwd: '/',
-    role: 'worker',
-    readFile: () => file,
-  });
-  const recovery = { ...settings.recovery, ...(lockMs !== undefined && { lockMs }) };
-  const ready = latch();
-  const worker = new WorkerProcess({
-    settings: { ...settings, recovery, redisUrl: server.url },
-    providers: new Map(
-      settings.providers.map((provider) => [provider.id, createProvider(provider, settings.timeouts)]),
-    ),
-    logger: createLogger({ name: 'worker', level: 'silent' }),
-    ...(now && { now }),
-    onReady: () => ready.open(),
-  });
+  const { worker, ready } = listeningWorker(server, file, { lockMs, ...(now && { now }) });
   started.push(worker);
   await worker.start(new AbortController().signal, requestStop);
   await ready.wait();

@@ -20,6 +20,8 @@ export interface ScriptedCall<Chunk, Generation, Call extends Abortable> {
   send(...chunks: Chunk[]): void;
   /** Ends the stream after the chunks that were sent. */
   end(): void;
+  /** Sends its last chunks, and ends the stream. */
+  answer(...chunks: Chunk[]): void;
   /** Makes the stream fail after the chunks that were sent. */
   fail(error: unknown): void;
   /** Resolves when the call is over. Never rejects. */
@@ -60,6 +62,10 @@ export function scriptedProvider<Chunk, Generation, Call extends Abortable>(
 
 type Step<Chunk> = { kind: 'chunk'; chunk: Chunk } | { kind: 'end' } | { kind: 'fail'; error: unknown };
 
+function stepsOf<Chunk>(chunks: Chunk[]): Step<Chunk>[] {
+  return chunks.map((chunk) => ({ kind: 'chunk', chunk }));
+}
+
 function startCall<Chunk, Generation, Call extends Abortable>(generation: Generation, call: Call) {
   const steps: Step<Chunk>[] = [];
   let wake: () => void = () => undefined;
@@ -71,8 +77,9 @@ function startCall<Chunk, Generation, Call extends Abortable>(generation: Genera
   const scripted: ScriptedCall<Chunk, Generation, Call> = {
     generation,
     call,
-    send: (...chunks) => add(...chunks.map((chunk) => ({ kind: 'chunk', chunk }) as const)),
+    send: (...chunks) => add(...stepsOf(chunks)),
     end: () => add({ kind: 'end' }),
+    answer: (...chunks) => add(...stepsOf(chunks), { kind: 'end' }),
     fail: (error) => add({ kind: 'fail', error }),
     ended: ended.promise,
   };

@@ -1,9 +1,7 @@
 import { responseParamsSchema } from '@sluice/contract';
 import { cancelledSchema } from '@sluice/contract/admin';
 import { json } from '../../../route.ts';
-import { actingRoute } from '../admin-route.ts';
-import { actingErrors } from './acting-errors.ts';
-import { askerOf } from './asker-of.ts';
+import { actingErrors, actingRoute, askerOf } from '../admin-route.ts';
 
 export const cancelAnyResponse = actingRoute({
   name: 'cancelAnyResponse',

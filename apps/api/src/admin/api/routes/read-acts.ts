@@ -1,9 +1,7 @@
 import { actListSchema, actSchema } from '@sluice/contract/admin';
 import { z } from 'zod';
 import { json } from '../../../route.ts';
-import { actingRoute, readingRoute } from '../admin-route.ts';
-import { actingErrors, readingErrors } from './acting-errors.ts';
-import { askerOf } from './asker-of.ts';
+import { actingErrors, actingRoute, askerOf, readingErrors, readingRoute } from '../admin-route.ts';
 
 const actParamsSchema = z.object({ id: z.string() });
 

@@ -2,9 +2,7 @@ import { responseParamsSchema } from '@sluice/contract';
 import { responseContentSchema } from '@sluice/contract/admin';
 import { json } from '../../../route.ts';
 import { jsonType } from '../../../routes/create-response.ts';
-import { actingRoute } from '../admin-route.ts';
-import { actingErrors } from './acting-errors.ts';
-import { askerOf } from './asker-of.ts';
+import { actingErrors, actingRoute, askerOf } from '../admin-route.ts';
 
 /** How long the reader of an answer may take nothing of it, in milliseconds. */
 const stalledMs = 30_000;

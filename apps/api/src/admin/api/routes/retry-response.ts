@@ -2,9 +2,7 @@ import { responseParamsSchema } from '@sluice/contract';
 import { retriedSchema } from '@sluice/contract/admin';
 import { json } from '../../../route.ts';
 import { contextErrors } from '../../../routes/request-body.ts';
-import { actingRoute } from '../admin-route.ts';
-import { actingErrors } from './acting-errors.ts';
-import { askerOf } from './asker-of.ts';
+import { actingErrors, actingRoute, askerOf } from '../admin-route.ts';
 
 export const retryResponse = actingRoute({
   name: 'retryResponse',

@@ -1,8 +1,6 @@
 import { actSchema, startActSchema } from '@sluice/contract/admin';
 import { json } from '../../../route.ts';
-import { actingRoute, jsonBody } from '../admin-route.ts';
-import { actingErrors, schemaErrors } from './acting-errors.ts';
-import { askerOf } from './asker-of.ts';
+import { actingErrors, actingRoute, askerOf, jsonBody, schemaErrors } from '../admin-route.ts';
 
 export const startAct = actingRoute({
   name: 'startAct',

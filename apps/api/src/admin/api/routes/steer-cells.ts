@@ -1,9 +1,15 @@
 import { addCellSchema, cellListSchema, changedCellSchema } from '@sluice/contract/admin';
 import { z } from 'zod';
 import { json } from '../../../route.ts';
-import { actingRoute, jsonBody, readingRoute } from '../admin-route.ts';
-import { actingErrors, readingErrors, schemaErrors } from './acting-errors.ts';
-import { askerOf } from './asker-of.ts';
+import {
+  actingErrors,
+  actingRoute,
+  askerOf,
+  jsonBody,
+  readingErrors,
+  readingRoute,
+  schemaErrors,
+} from '../admin-route.ts';
 
 const params = z.object({ cell: z.string() });
 const errors = [...actingErrors, 'invalid_value', 'not_found'] as const;

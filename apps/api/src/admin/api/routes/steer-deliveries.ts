@@ -1,9 +1,14 @@
 import { deliveryListSchema, deliveryStates, sentDeliverySchema } from '@sluice/contract/admin';
 import { z } from 'zod';
 import { json } from '../../../route.ts';
-import { actingRoute, readingRoute } from '../admin-route.ts';
-import { actingErrors, readingErrors, schemaErrors } from './acting-errors.ts';
-import { askerOf } from './asker-of.ts';
+import {
+  actingErrors,
+  actingRoute,
+  askerOf,
+  readingErrors,
+  readingRoute,
+  schemaErrors,
+} from '../admin-route.ts';
 import { pageSize } from './query-values.ts';
 
 /** Values that arrive once or several times. */

@@ -7,9 +7,7 @@ import {
 } from '@sluice/contract/admin';
 import { z } from 'zod';
 import { json } from '../../../route.ts';
-import { actingRoute, jsonBody } from '../admin-route.ts';
-import { actingErrors, schemaErrors } from './acting-errors.ts';
-import { askerOf } from './asker-of.ts';
+import { actingErrors, actingRoute, askerOf, jsonBody, schemaErrors } from '../admin-route.ts';
 
 export const createApiKey = actingRoute({
   name: 'createApiKey',

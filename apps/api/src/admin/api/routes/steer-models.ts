@@ -8,9 +8,7 @@ import {
 } from '@sluice/contract/admin';
 import { z } from 'zod';
 import { json } from '../../../route.ts';
-import { actingRoute, jsonBody, readingRoute } from '../admin-route.ts';
-import { actingErrors, schemaErrors } from './acting-errors.ts';
-import { askerOf } from './asker-of.ts';
+import { actingErrors, actingRoute, askerOf, jsonBody, readingRoute, schemaErrors } from '../admin-route.ts';
 
 /** A slash in the id is written as `%2F`. */
 const params = z.object({ id: z.string() });

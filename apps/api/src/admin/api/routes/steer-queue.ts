@@ -1,9 +1,7 @@
 import { actSchema, queueSwitchSchema } from '@sluice/contract/admin';
 import { z } from 'zod';
 import { json } from '../../../route.ts';
-import { actingRoute } from '../admin-route.ts';
-import { actingErrors } from './acting-errors.ts';
-import { askerOf } from './asker-of.ts';
+import { actingErrors, actingRoute, askerOf } from '../admin-route.ts';
 
 /** Queues have the names of the settings. */
 const queueParamsSchema = z.object({ queue: z.string() });

@@ -3,10 +3,8 @@ import { tailEndSchema, tailEventSchema } from '@sluice/contract/admin';
 import { z } from 'zod';
 import { eventStream } from '../../../route.ts';
 import { requireActing } from '../action-token.ts';
-import { readingRoute } from '../admin-route.ts';
+import { actingErrors, askerOf, readingRoute, schemaErrors } from '../admin-route.ts';
 import { answerLive } from '../live-answer.ts';
-import { actingErrors, schemaErrors } from './acting-errors.ts';
-import { askerOf } from './asker-of.ts';
 import { eventNumber, isTrue } from './query-values.ts';
 
 const querySchema = z.object({
