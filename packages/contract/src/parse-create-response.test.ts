@@ -154,6 +154,53 @@ const members: Row[] = [
   ['prompt', { id: 'pmpt_1' }, 'unsupported_parameter'],
 ];
 
+const image = (image_url: string) => ({ type: 'input_image', image_url });
+
+/** One part of the content of a message; `at` is where in it the problem is. */
+const parts: [what: string, part: object, code: string, at: string, role?: string][] = [
+  ['an unknown part', { type: 'audio' }, 'invalid_value', ''],
+  ['text without text', { type: 'input_text' }, 'missing_required_parameter', '.text'],
+  ['text that is no text', { type: 'input_text', text: 5 }, 'invalid_type', '.text'],
+  ['an image of the system', image(png), 'invalid_value', '', 'system'],
+  ['output of the user', { type: 'output_text', text: 'x' }, 'invalid_value', ''],
+  ['an image of the assistant', image(png), 'invalid_value', '', 'assistant'],
+  ['video of the user', { type: 'input_video', video_url: 'https://a.example/' }, 'invalid_value', ''],
+  ['an image without a source', { type: 'input_image' }, 'missing_required_parameter', '.image_url'],
+  ['an unknown detail', { ...image(png), detail: 'huge' }, 'invalid_value', '.detail'],
+  ['a data URL of no image', image('data:text/plain;base64,AAAA'), 'invalid_image_format', '.image_url'],
+  ['an image that is no base64', image('data:image/png;base64,%%%'), 'invalid_base64_image', '.image_url'],
+  ['an image that is empty', image('data:image/png;base64,'), 'invalid_base64_image', '.image_url'],
+  ['an image from a file', image('file:///etc/passwd'), 'invalid_image_url', '.image_url'],
+  ['an image URL with a password', image('https://a:b@c.example/'), 'invalid_image_url', '.image_url'],
+  ['an image that is too long', image(png + 'A'.repeat(20_971_520)), 'string_above_max_length', '.image_url'],
+  [
+    'a file without a source',
+    { type: 'input_file', filename: 'a.pdf' },
+    'missing_required_parameter',
+    '.file_data',
+  ],
+  [
+    'a file from elsewhere',
+    { type: 'input_file', file_url: 'ftp://a.example/' },
+    'invalid_value',
+    '.file_url',
+  ],
+  ...['AAA%', 'AA=AAAAA', 'AAAAA', 'AA==\n'].map((data): (typeof parts)[number] => [
+    `an image with ${JSON.stringify(data)} for base64`,
+    image(`data:image/png;base64,${data}`),
+    'invalid_base64_image',
+    '.image_url',
+  ]),
+  ...['', '!!!', 'data:application/pdf;base64,', 'data:application/pdf,JVBERi0='].map(
+    (data): (typeof parts)[number] => [
+      `a file whose data is ${JSON.stringify(data)}`,
+      { type: 'input_file', file_data: data },
+      'invalid_value',
+      '.file_data',
+    ],
+  ),
+];
+
 const items: [what: string, item: unknown, code: string, param: string][] = [
   ['no object', 'hi', 'invalid_type', 'input[0]'],
   ['no type and no role', {}, 'invalid_value', 'input[0]'],
@@ -167,118 +214,7 @@ const items: [what: string, item: unknown, code: string, param: string][] = [
     'string_above_max_length',
     'input[0].content',
   ],
-  ['an unknown part', message([{ type: 'audio' }]), 'invalid_value', 'input[0].content[0]'],
-  [
-    'text without text',
-    message([{ type: 'input_text' }]),
-    'missing_required_parameter',
-    'input[0].content[0].text',
-  ],
-  [
-    'text that is no text',
-    message([{ type: 'input_text', text: 5 }]),
-    'invalid_type',
-    'input[0].content[0].text',
-  ],
-  [
-    'an image of the system',
-    message([{ type: 'input_image', image_url: png }], 'system'),
-    'invalid_value',
-    'input[0].content[0]',
-  ],
-  [
-    'output of the user',
-    message([{ type: 'output_text', text: 'x' }]),
-    'invalid_value',
-    'input[0].content[0]',
-  ],
-  [
-    'an image of the assistant',
-    message([{ type: 'input_image', image_url: png }], 'assistant'),
-    'invalid_value',
-    'input[0].content[0]',
-  ],
-  [
-    'video of the user',
-    message([{ type: 'input_video', video_url: 'https://a.example/' }]),
-    'invalid_value',
-    'input[0].content[0]',
-  ],
   ['an unknown phase', { ...message('x', 'assistant'), phase: 'middle' }, 'invalid_value', 'input[0].phase'],
-  [
-    'an image without a source',
-    message([{ type: 'input_image' }]),
-    'missing_required_parameter',
-    'input[0].content[0].image_url',
-  ],
-  [
-    'an unknown detail',
-    message([{ type: 'input_image', image_url: png, detail: 'huge' }]),
-    'invalid_value',
-    'input[0].content[0].detail',
-  ],
-  [
-    'a data URL of no image',
-    message([{ type: 'input_image', image_url: 'data:text/plain;base64,AAAA' }]),
-    'invalid_image_format',
-    'input[0].content[0].image_url',
-  ],
-  [
-    'an image that is no base64',
-    message([{ type: 'input_image', image_url: 'data:image/png;base64,%%%' }]),
-    'invalid_base64_image',
-    'input[0].content[0].image_url',
-  ],
-  ...['AAA%', 'AA=AAAAA', 'AAAAA', 'AA==\n'].map((data): (typeof items)[number] => [
-    `an image with ${JSON.stringify(data)} for base64`,
-    message([{ type: 'input_image', image_url: `data:image/png;base64,${data}` }]),
-    'invalid_base64_image',
-    'input[0].content[0].image_url',
-  ]),
-  [
-    'an image that is empty',
-    message([{ type: 'input_image', image_url: 'data:image/png;base64,' }]),
-    'invalid_base64_image',
-    'input[0].content[0].image_url',
-  ],
-  [
-    'an image from a file',
-    message([{ type: 'input_image', image_url: 'file:///etc/passwd' }]),
-    'invalid_image_url',
-    'input[0].content[0].image_url',
-  ],
-  [
-    'an image URL with a password',
-    message([{ type: 'input_image', image_url: 'https://a:b@c.example/' }]),
-    'invalid_image_url',
-    'input[0].content[0].image_url',
-  ],
-  [
-    'an image that is too long',
-    message([{ type: 'input_image', image_url: png + 'A'.repeat(20_971_520) }]),
-    'string_above_max_length',
-    'input[0].content[0].image_url',
-  ],
-  [
-    'a file without a source',
-    message([{ type: 'input_file', filename: 'a.pdf' }]),
-    'missing_required_parameter',
-    'input[0].content[0].file_data',
-  ],
-  [
-    'a file from elsewhere',
-    message([{ type: 'input_file', file_url: 'ftp://a.example/' }]),
-    'invalid_value',
-    'input[0].content[0].file_url',
-  ],
-  ...['', '!!!', 'data:application/pdf;base64,', 'data:application/pdf,JVBERi0='].map(
-    (data): (typeof items)[number] => [
-      `a file whose data is ${JSON.stringify(data)}`,
-      message([{ type: 'input_file', file_data: data }]),
-      'invalid_value',
-      'input[0].content[0].file_data',
-    ],
-  ),
   ['a call without an id', { ...call, call_id: undefined }, 'missing_required_parameter', 'input[0].call_id'],
   ['a call with an empty id', { ...call, call_id: '' }, 'invalid_value', 'input[0].call_id'],
   [
@@ -317,6 +253,12 @@ const items: [what: string, item: unknown, code: string, param: string][] = [
     'input[0].encrypted_content',
   ],
   ['a status of no item', { ...call, status: 'queued' }, 'invalid_value', 'input[0].status'],
+  ...parts.map(([what, part, code, at, role]): (typeof items)[number] => [
+    what,
+    message([part], role),
+    code,
+    `input[0].content[0]${at}`,
+  ]),
 ];
 
 describe('a create request is refused', () => {
