@@ -1,8 +1,8 @@
-import { eventually, type WaitOptions } from '@sluice/testing';
+import type { WaitOptions } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { statusAt, untilKey } from './ask-every-api.ts';
 import { callerOf } from './caller.ts';
 import { type Service, startService } from './service.ts';
-import { startProcess } from './sluice-process.ts';
 
 let service: Service;
 
@@ -17,35 +17,18 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-/** Runs `sluice keys` to its end, with the settings of the service. */
-async function keys(...args: string[]): Promise<{ code: number | null; out: string }> {
-  const env = { SLUICE_CONFIG: service.file, REDIS_URL: service.redis.url };
-  const process = startProcess({ command: 'keys', args, env });
-  const { code } = await process.exited;
-  return { code, out: process.output() };
-}
+const keys = (...args: string[]) => service.run('keys', ...args);
 
 async function made(...args: string[]): Promise<{ id: string; key: string }> {
-  const { code, out } = await keys(...args);
-  expect({ code, out }).toMatchObject({ code: 0 });
-  const [, key = ''] = /^ {2}(sk-sluice-\w+)$/m.exec(out) ?? [];
-  const [, id = ''] = /Its id is (key_\w+)\./.exec(out) ?? [];
+  const { code, output } = await keys(...args);
+  expect({ code, output }).toMatchObject({ code: 0 });
+  const [, key = ''] = /^ {2}(sk-sluice-\w+)$/m.exec(output) ?? [];
+  const [, id = ''] = /Its id is (key_\w+)\./.exec(output) ?? [];
   return { id, key };
 }
 
-async function statusOf(apiUrl: string, key: string): Promise<number> {
-  const answer = await fetch(`${apiUrl}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
-  await answer.text();
-  return answer.status;
-}
-
-/** Waits until every api takes a key, or until none does. */
-async function everywhere(key: string, is: 'taken' | 'refused', wait: WaitOptions = {}): Promise<void> {
-  const expected = is === 'taken' ? 200 : 401;
-  await Promise.all(
-    service.apiUrls.map((url) => eventually(async () => (await statusOf(url, key)) === expected, wait)),
-  );
-}
+const everywhere = (key: string, is: 'taken' | 'refused', wait?: WaitOptions) =>
+  untilKey(service, key, is, wait);
 
 // A grace passes and a process starts beside the other tests, which have tenants of their own.
 describe.concurrent('sluice keys', () => {
@@ -86,14 +69,14 @@ describe.concurrent('sluice keys', () => {
 
   it('lists every key, and is taken by an api that starts later', async () => {
     const { id, key } = await made('create', '--tenant', 'team-d', '--expires', '2099-01-01');
-    const { out } = await keys('list');
-    expect(out).toMatch(/^file:0 +tester +- +\* +- +- +active$/m);
-    expect(out).toMatch(
+    const { output } = await keys('list');
+    expect(output).toMatch(/^file:0 +tester +- +\* +- +- +active$/m);
+    expect(output).toMatch(
       new RegExp(`^${id} +team-d +${key.slice(-4)} +\\* +\\S+ \\S+ +2099-01-01 00:00Z +active$`, 'm'),
     );
-    expect(out).not.toContain(key);
+    expect(output).not.toContain(key);
     const api = await service.addApi();
-    expect(await statusOf(api.url, key)).toBe(200);
+    expect(await statusAt(api.url, key)).toBe(200);
   });
 
   it.each([
@@ -103,6 +86,6 @@ describe.concurrent('sluice keys', () => {
     [['create', '--tenant', 'x', '--models', 'nope'], 2, /--models: "nope" is not the id of a model/],
     [['fill'], 2, /there is no command 'fill'/],
   ])('says what is wrong with %j', async (args, code, message) => {
-    expect(await keys(...args)).toEqual({ code, out: expect.stringMatching(message) });
+    expect(await keys(...args)).toEqual({ code, output: expect.stringMatching(message) });
   });
 });

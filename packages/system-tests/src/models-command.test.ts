@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
 import { promptOf, type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 import { type Service, startService } from './service.ts';
-import { startProcess } from './sluice-process.ts';
 
 let upstream: ScriptedUpstream;
 let service: Service;
@@ -43,16 +42,10 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-/** Runs `sluice models` to its end, with the settings of the service. */
-async function models(...args: string[]): Promise<{ code: number | null; out: string }> {
-  const env = { SLUICE_CONFIG: service.file, REDIS_URL: service.redis.url };
-  const process = startProcess({ command: 'models', args, env });
-  const { code } = await process.exited;
-  return { code, out: process.output() };
-}
+const models = (...args: string[]) => service.run('models', ...args);
 
-const rowsOf = ({ out }: { out: string }) =>
-  out
+const rowsOf = ({ output }: { output: string }) =>
+  output
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -93,18 +86,18 @@ describe('sluice models', () => {
   it('shows each model with its routes, where it is from, and its queue', async () => {
     listed = ['llama3', 'new'];
     await everyApiOffers('own', 'llama3', 'new');
-    const { code, out } = await models();
+    const { code, output } = await models();
     expect(code).toBe(0);
-    expect(out).toMatch(/^model +from +routes +queue +state +waiting +active +at most$/m);
-    expect(out).toMatch(/^own +file +simulator, house:llama3 +own +open +0 +0 +3$/m);
-    expect(out).toMatch(/^new +discovered +house +house +open +0 +0 +7$/m);
-    expect(out).toMatch(/^house listed 2 \d+ s ago$/m);
+    expect(output).toMatch(/^model +from +routes +queue +state +waiting +active +at most$/m);
+    expect(output).toMatch(/^own +file +simulator, house:llama3 +own +open +0 +0 +3$/m);
+    expect(output).toMatch(/^new +discovered +house +house +open +0 +0 +7$/m);
+    expect(output).toMatch(/^house listed 2 \d+ s ago$/m);
   });
 
   it('shows one, as JSON, with what waits in its queue', async () => {
-    const { code, out } = await models('own', '--json');
+    const { code, output } = await models('own', '--json');
     expect(code).toBe(0);
-    expect(rowsOf({ out })).toEqual([
+    expect(rowsOf({ output })).toEqual([
       {
         model: 'own',
         from: 'file',
@@ -131,13 +124,13 @@ describe('sluice models', () => {
   });
 
   it('says which name was meant when there is no such model', async () => {
-    const { code, out } = await models('ownn');
+    const { code, output } = await models('ownn');
     expect(code).toBe(1);
-    expect(out).toContain('There is no model \'ownn\': did you mean "own"?');
+    expect(output).toContain('There is no model \'ownn\': did you mean "own"?');
   });
 
   it('says how it is called', async () => {
     expect(await models('a', 'b')).toMatchObject({ code: 2 });
-    expect((await models('--help')).out).toContain('Usage: sluice models [list] [NAME] [flags]');
+    expect((await models('--help')).output).toContain('Usage: sluice models [list] [NAME] [flags]');
   });
 });

@@ -3,7 +3,6 @@ import { eventually } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, callerOf } from './caller.ts';
 import { type Service, startService } from './service.ts';
-import { startProcess } from './sluice-process.ts';
 
 let service: Service;
 let caller: Caller;
@@ -23,17 +22,11 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-/** Runs `sluice queues` to its end, with the settings of the service. */
-async function queues(...args: string[]): Promise<{ code: number | null; out: string }> {
-  const env = { SLUICE_CONFIG: service.file, REDIS_URL: service.redis.url };
-  const process = startProcess({ command: 'queues', args, env });
-  const { code } = await process.exited;
-  return { code, out: process.output() };
-}
+const queues = (...args: string[]) => service.run('queues', ...args);
 
 async function listed(queue: string, ...args: string[]): Promise<Record<string, unknown>> {
-  const { out } = await queues('list', '--json', ...args);
-  const lines = out
+  const { output } = await queues('list', '--json', ...args);
+  const lines = output
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -46,8 +39,8 @@ const statusOf = async (id: string) => (await caller.get(id)).body.status;
 
 describe('sluice queues', () => {
   it('pauses a queue for every process, and resumes it', async () => {
-    const { code, out } = await queues('pause', 'team/other', '--json');
-    expect([code, JSON.parse(out)]).toEqual([0, { queue: 'team/other', state: 'paused' }]);
+    const { code, output } = await queues('pause', 'team/other', '--json');
+    expect([code, JSON.parse(output)]).toEqual([0, { queue: 'team/other', state: 'paused' }]);
     const id = await inBackground('team/other');
     expect(await listed('team/other')).toMatchObject({ state: 'paused', waiting: 1, active: 0 });
     expect(await listed('simulator')).toMatchObject({ state: 'open', waiting: 0 });
@@ -56,7 +49,7 @@ describe('sluice queues', () => {
     expect(await statusOf(id)).toBe('queued');
     expect(await queues('resume', 'team/other')).toMatchObject({ code: 0 });
     await eventually(async () => (await statusOf(id)) === 'completed');
-    const table = (await queues('list')).out;
+    const table = (await queues('list')).output;
     expect(table).toMatch(/^simulator +open +0 +0 +-$/m);
   });
 
@@ -66,10 +59,10 @@ describe('sluice queues', () => {
     const file = `${service.file}.without.yaml`;
     await writeFile(file, (await readFile(service.file, 'utf8')).replace('"team/other"', '"another"'));
     expect(await listed('team/other', '--config', file)).toMatchObject({ state: 'paused', waiting: 1 });
-    expect((await queues('drain', 'team/other', '--yes', '--config', file)).out).toBe('Cancelled 1.\n');
+    expect((await queues('drain', 'team/other', '--yes', '--config', file)).output).toBe('Cancelled 1.\n');
     expect(await listed('team/other', '--config', file)).toEqual({});
     expect(await statusOf(id)).toBe('cancelled');
-    expect((await queues('drain', 'team/other', '--yes', '--config', file)).out).toMatch(
+    expect((await queues('drain', 'team/other', '--yes', '--config', file)).output).toMatch(
       /^.*There is no queue 'team\/other'/m,
     );
     await queues('resume', 'team/other');
@@ -80,9 +73,11 @@ describe('sluice queues', () => {
     const ids = await Promise.all(Array.from({ length: 120 }, () => inBackground('team/other')));
     const waiting = caller.create({ model: 'team/other', input: 'Hi' });
     await eventually(async () => (await listed('team/other'))['waiting'] === 121);
-    expect((await queues('drain', 'team/other')).out).toBe('121 would be cancelled. Add --yes to do it.\n');
+    expect((await queues('drain', 'team/other')).output).toBe(
+      '121 would be cancelled. Add --yes to do it.\n',
+    );
     expect(await statusOf(ids[0] ?? '')).toBe('queued');
-    expect((await queues('drain', 'team/other', '--yes')).out).toBe('Cancelled 121.\n');
+    expect((await queues('drain', 'team/other', '--yes')).output).toBe('Cancelled 121.\n');
     expect((await waiting).body.status).toBe('cancelled');
     expect(new Set(await Promise.all(ids.map(statusOf)))).toEqual(new Set(['cancelled']));
     expect(await listed('team/other')).toMatchObject({ waiting: 0, active: 0 });
@@ -98,6 +93,6 @@ describe('sluice queues', () => {
     [['drain', 'simulator', 'x'], 2, /'x' is one argument too many/],
     [['list', '--nope'], 2, /--nope/],
   ])('says what is wrong with %j', async (args, code, message) => {
-    expect(await queues(...args)).toEqual({ code, out: expect.stringMatching(message) });
+    expect(await queues(...args)).toEqual({ code, output: expect.stringMatching(message) });
   });
 });

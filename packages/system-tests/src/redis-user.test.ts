@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, callerOf } from './caller.ts';
 import { hasPagePrograms, openPageShell, type PageShell } from './operating-page.ts';
 import { type Service, startService } from './service.ts';
-import { startProcess, type SluiceProcessOptions } from './sluice-process.ts';
+import { runCommand, type SluiceProcessOptions } from './sluice-process.ts';
 
 /** What it has no right to, and the service does without: settings, the connections of others, and the name of a client library. */
 const doneWithout = ['config|get', 'client|list', 'client|setinfo'];
@@ -68,13 +68,8 @@ describe.skipIf(!hasPagePrograms)('the user of Redis of docs/operating.md (needs
   }
 
   async function sluice(name: SluiceProcessOptions['command'], ...args: string[]): Promise<void> {
-    const process = startProcess({
-      command: name,
-      args,
-      env: { SLUICE_CONFIG: service.file, REDIS_URL: url },
-    });
-    const { code } = await process.exited;
-    expect({ args, code, output: process.output() }).toMatchObject({ code: 0 });
+    const env = { SLUICE_CONFIG: service.file, REDIS_URL: url };
+    expect({ args, ...(await runCommand({ command: name, args, env })) }).toMatchObject({ code: 0 });
   }
 
   const send = async (method: string, path: string) => {

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestRedis, testRedis } from '@sluice/testing';
-import { type SluiceProcess, startProcess } from './sluice-process.ts';
+import { runCommand, type SluiceProcess, type SluiceProcessOptions, startProcess } from './sluice-process.ts';
 
 /** The settings file as an object. It is written as JSON, which YAML can read. */
 export type SettingsFile = Record<string, unknown>;
@@ -52,6 +52,8 @@ export interface Service {
   addWorker: (root?: string) => Promise<RunningWorker>;
   /** Tells the processes that are added from now on another `REDIS_URL`. */
   setAddresses: (redisUrl: string) => void;
+  /** Runs a command of `sluice` to its end, with the settings file of the service. */
+  run: (command: SluiceProcessOptions['command'], ...args: string[]) => ReturnType<typeof runCommand>;
   /** The variables of a process that is added now. */
   env: Readonly<Record<string, string>>;
   /** Stops every process. Rejects if one did not end with exit code 0. May be called twice. */
@@ -150,6 +152,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     redis,
     addApi,
     addWorker,
+    run: (command, ...args) =>
+      runCommand({ command, args, env: { SLUICE_CONFIG: file, REDIS_URL: redis.url } }),
     env,
     setAddresses: (redisUrl) => {
       env.REDIS_URL = redisUrl;

@@ -1,6 +1,7 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { eventually } from '@sluice/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { statusAt, untilKey } from './ask-every-api.ts';
 import { callerOf } from './caller.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 import { type Service, type SettingsFile, startService } from './service.ts';
@@ -51,19 +52,7 @@ function saveWith(changes: SettingsFile): Promise<void> {
   return save(JSON.stringify({ ...(JSON.parse(first) as SettingsFile), ...changes }, undefined, 2));
 }
 
-async function statusOf(apiUrl: string, key: string): Promise<number> {
-  const answer = await fetch(`${apiUrl}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
-  await answer.text();
-  return answer.status;
-}
-
-/** Waits until every api takes a key, or until none does. */
-async function everywhere(key: string, is: 'taken' | 'refused'): Promise<void> {
-  const expected = is === 'taken' ? 200 : 401;
-  await Promise.all(
-    service.apiUrls.map((url) => eventually(async () => (await statusOf(url, key)) === expected)),
-  );
-}
+const everywhere = (key: string, is: 'taken' | 'refused') => untilKey(service, key, is);
 
 function linesOf(message: string) {
   return service.apis.map((api) => api.logLines().filter(({ msg }) => msg === message));
@@ -115,7 +104,7 @@ it('a bad file, and one that is gone, changes nothing and is named in the log, u
   const untilRefused = (times: number) =>
     eventually(() => linesOf(refused).every((lines) => lines.length === times));
   const areTaken = async () =>
-    expect(await Promise.all(service.apiUrls.map((url) => statusOf(url, team.key)))).toEqual([200, 200]);
+    expect(await Promise.all(service.apiUrls.map((url) => statusAt(url, team.key)))).toEqual([200, 200]);
   await saveWith({ keys: [{ ...other, limits: { requestsPerMinute: 'many' } }] });
   await untilRefused(1);
   for (const lines of linesOf(refused)) {

@@ -131,6 +131,15 @@ export function startProcess(options: SluiceProcessOptions): SluiceProcess {
   };
 }
 
+/** Runs a command to its end, and resolves with its exit code and all that it printed. */
+export async function runCommand(
+  options: SluiceProcessOptions,
+): Promise<{ code: number | null; output: string }> {
+  const process = startProcess(options);
+  const { code } = await process.exited;
+  return { code, output: process.output() };
+}
+
 /** The variables that a process needs to run. Credentials and settings of the machine are not passed on. */
 export function bareEnvironment(): Record<string, string> {
   // An Ollama on the machine of the tests is none of their business.

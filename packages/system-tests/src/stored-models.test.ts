@@ -1,8 +1,8 @@
 import { eventually } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { askAdmin, untilOffered } from './ask-every-api.ts';
 import { callerOf } from './caller.ts';
 import { type Service, startService } from './service.ts';
-import { startProcess } from './sluice-process.ts';
 
 const actionToken = 'act-0123456789abcdef';
 const slow = 'Hi. [[sluice: first_token_ms=600000]]';
@@ -24,41 +24,13 @@ afterAll(() => service?.stop());
 
 const callerAt = (api: number) => callerOf(service.apiUrls[api] ?? '', service.key);
 
-async function admin(
-  path: string,
-  body?: object,
-): Promise<{ status: number; body: Record<string, unknown> }> {
-  const answer = await fetch(`${service.adminUrls[0]}/admin/v1${path}`, {
-    method: body ? 'POST' : 'GET',
-    headers: { 'content-type': 'application/json', 'sluice-action-token': actionToken },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
-}
+const admin = (path: string, body?: object) => askAdmin(service, path, { body, token: actionToken });
 
-/** `sluice models …`, with the settings file of the service. */
-async function command(...argv: string[]): Promise<{ code: number | null; output: string }> {
-  const env = { SLUICE_CONFIG: service.file, REDIS_URL: service.redis.url };
-  const process = startProcess({ command: 'models', args: argv, env });
-  const { code } = await process.exited;
-  return { code, output: process.output() };
-}
+const command = (...args: string[]) => service.run('models', ...args);
 
 /** The status of a create at each api. */
 const everywhere = (model: string) =>
   Promise.all([0, 1].map(async (api) => (await callerAt(api).create({ model, input: 'Hi.' })).status));
-
-/** Waits until every api offers a model, or none does. */
-async function untilOffered(model: string, isOffered = true): Promise<void> {
-  await eventually(async () => {
-    for (const url of service.apiUrls) {
-      const answer = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${service.key}` } });
-      const { data } = (await answer.json()) as { data: { id: string }[] };
-      expect(data.some(({ id }) => id === model)).toBe(isOffered);
-    }
-    return true;
-  });
-}
 
 describe('a stored model', () => {
   it('is offered by every process, changed and removed, by the admin API', async () => {
@@ -68,7 +40,7 @@ describe('a stored model', () => {
       status: 200,
       body: { object: 'stored_model', id: 'stored', concurrency: 8 },
     });
-    await untilOffered('stored');
+    await untilOffered(service, 'stored');
     expect(await everywhere('stored')).toEqual([200, 200]);
     expect((await admin('/models/stored', { concurrency: null })).body).toMatchObject({ concurrency: null });
     const { body: listed } = await admin('/models');
@@ -80,7 +52,7 @@ describe('a stored model', () => {
       object: 'removed_model',
       act: null,
     });
-    await untilOffered('stored', false);
+    await untilOffered(service, 'stored', false);
     expect(await everywhere('stored')).toEqual([400, 400]);
     const { body: audit } = await admin('/audit');
     expect(JSON.stringify(audit)).toMatch(/model\.remove[\s\S]*model\.change[\s\S]*model\.add/);
@@ -90,11 +62,11 @@ describe('a stored model', () => {
     expect(await command('add', 'by-hand', '--route', 'local:x', '--concurrency', '3')).toMatchObject({
       code: 0,
     });
-    await untilOffered('by-hand');
+    await untilOffered(service, 'by-hand');
     expect((await command('change', 'by-hand', '--concurrency', 'none')).output).toContain('without a limit');
     expect((await command('by-hand')).output).toMatch(/by-hand +stored +local:x/);
     expect(await command('remove', 'by-hand')).toMatchObject({ code: 0 });
-    await untilOffered('by-hand', false);
+    await untilOffered(service, 'by-hand', false);
     expect(await command('remove', 'by-hand')).toMatchObject({
       code: 1,
       output: expect.stringContaining('"by-hand" is not the id of a stored model'),
@@ -103,13 +75,13 @@ describe('a stored model', () => {
 
   it('is served to its end by a worker that has started since its removal', async () => {
     await admin('/models', { id: 'leaving', routes: [{ provider: 'local' }], concurrency: 1 });
-    await untilOffered('leaving');
+    await untilOffered(service, 'leaving');
     await admin('/queues/leaving/pause', {});
     const waits = await callerAt(0).create({ model: 'leaving', input: 'Hi.', background: true });
     expect(waits.status).toBe(200);
     const { id } = waits.body;
     await admin('/models/leaving/remove', { queue: 'keep' });
-    await untilOffered('leaving', false);
+    await untilOffered(service, 'leaving', false);
     await Promise.all(service.workers.map((worker) => worker.kill()));
     await service.addWorker();
     await admin('/queues/leaving/resume', {});
@@ -123,7 +95,7 @@ describe('a stored model', () => {
 
   it('takes what waits for it along where its queue is drained, and nothing that runs', async () => {
     await admin('/models', { id: 'drained', routes: [{ provider: 'local' }], concurrency: 1 });
-    await untilOffered('drained');
+    await untilOffered(service, 'drained');
     const ids: string[] = [];
     for (const input of [slow, slow, slow]) {
       const { body } = await callerAt(0).create({ model: 'drained', input, background: true });

@@ -1,9 +1,9 @@
 import { eventually } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { askAdmin, untilOffered } from './ask-every-api.ts';
 import { callerOf } from './caller.ts';
 import { promptOf, type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 import { type Service, startService } from './service.ts';
-import { startProcess } from './sluice-process.ts';
 
 const actionToken = 'act-0123456789abcdef';
 
@@ -31,22 +31,9 @@ const upstream = (at: number) => upstreams[at] ?? expect.unreachable();
 const promptsAt = (at: number) => upstream(at).fake.requests.map(promptOf);
 const callerAt = (api: number) => callerOf(service.apiUrls[api] ?? '', service.key);
 
-async function admin(path: string, body?: object, token = actionToken) {
-  const answer = await fetch(`${service.adminUrls[0]}/admin/v1${path}`, {
-    method: body ? 'POST' : 'GET',
-    headers: { 'content-type': 'application/json', 'sluice-action-token': token },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
-}
+const admin = (path: string, body?: object, token = actionToken) => askAdmin(service, path, { body, token });
 
-/** `sluice providers …`, with the settings file of the service. */
-async function command(...argv: string[]): Promise<{ code: number | null; output: string }> {
-  const env = { SLUICE_CONFIG: service.file, REDIS_URL: service.redis.url };
-  const process = startProcess({ command: 'providers', args: argv, env });
-  const { code } = await process.exited;
-  return { code, output: process.output() };
-}
+const command = (...args: string[]) => service.run('providers', ...args);
 
 const provider = (at: number) => ({
   id: 'house',
@@ -54,18 +41,6 @@ const provider = (at: number) => ({
   baseUrl: upstream(at).fake.baseUrl,
   apiKeyVariable: 'UPSTREAM_HOUSE',
 });
-
-/** Waits until every api offers a model, or none does. */
-async function untilOffered(model: string, isOffered = true): Promise<void> {
-  await eventually(async () => {
-    for (const url of service.apiUrls) {
-      const answer = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${service.key}` } });
-      const { data } = (await answer.json()) as { data: { id: string }[] };
-      expect(data.some(({ id }) => id === model)).toBe(isOffered);
-    }
-    return true;
-  });
-}
 
 /** Waits until requests at each api are answered by this upstream. */
 async function untilAnsweredBy(at: number, model: string): Promise<void> {
@@ -113,7 +88,7 @@ describe('a stored provider', () => {
       body: { object: 'stored_provider', id: 'house', settings: provider(0) },
     });
     expect((await admin('/models', { id: 'night', routes: [{ provider: 'house' }] })).status).toBe(200);
-    await untilOffered('night');
+    await untilOffered(service, 'night');
     await untilAnsweredBy(0, 'night');
     expect(upstream(0).fake.requests[0]?.headers.authorization).toBe('Bearer sk-house');
     const load = startLoad('night');
@@ -137,7 +112,7 @@ describe('a stored provider', () => {
       await held.arrived.wait();
       expect((await admin('/models/night/remove', {})).status).toBe(200);
       expect((await admin('/providers/house/remove', {})).status).toBe(200);
-      await untilOffered('night', false);
+      await untilOffered(service, 'night', false);
       held.finish();
       expect((await last).final.status).toBe('completed');
     } finally {
@@ -151,12 +126,12 @@ describe('a stored provider', () => {
   it('is needed for what waits for a removed model, also by a worker that starts later', async () => {
     await admin('/providers', provider(0));
     await admin('/models', { id: 'leaving', routes: [{ provider: 'house' }], concurrency: 1 });
-    await untilOffered('leaving');
+    await untilOffered(service, 'leaving');
     await admin('/queues/leaving/pause', {});
     const { body } = await callerAt(0).create({ model: 'leaving', input: 'waits', background: true });
     await admin('/models/leaving/remove', {});
     expect((await admin('/providers/house/remove', {})).status).toBe(200);
-    await untilOffered('leaving', false);
+    await untilOffered(service, 'leaving', false);
     await Promise.all(service.workers.map((worker) => worker.kill()));
     await service.addWorker();
     await admin('/queues/leaving/resume', {});
@@ -173,7 +148,7 @@ describe('a stored provider', () => {
     const routes = [{ provider: 'keyless' }, { provider: 'house' }];
     expect((await admin('/models', { id: 'fallback', routes })).status).toBe(200);
     expect((await admin('/models', { id: 'alone', routes: routes.slice(0, 1) })).status).toBe(200);
-    await untilOffered('alone');
+    await untilOffered(service, 'alone');
     const worker = service.workers.at(-1) ?? expect.unreachable();
     const line = await worker.logged(
       'variable with the key of a stored provider not set, its calls fail here',
@@ -200,11 +175,11 @@ describe('a stored provider', () => {
   it('offers the models that its upstream lists, which go with it', async () => {
     upstream(1).fake.onOther(({ json }) => json(200, { object: 'list', data: [{ id: 'listed' }] }));
     expect((await admin('/providers', { ...provider(1), id: 'listing', discover: true })).status).toBe(200);
-    await untilOffered('listed');
+    await untilOffered(service, 'listed');
     const { status, body } = await callerAt(0).create({ model: 'listed', input: 'asks what is listed' });
     expect([status, body.status]).toEqual([200, 'completed']);
     expect((await admin('/providers/listing/remove', {})).status).toBe(200);
-    await untilOffered('listed', false);
+    await untilOffered(service, 'listed', false);
   });
 
   it('is listed, added, changed and removed by the command', async () => {

@@ -3,7 +3,6 @@ import { eventually } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
 import { type Service, startService } from './service.ts';
-import { startProcess } from './sluice-process.ts';
 
 const key = 'sk-team-a-0123456789abcdef';
 
@@ -29,20 +28,11 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-/** Runs a command of `sluice` to its end, with the settings of the service. */
-async function sluice(
-  command: 'keys' | 'tenants',
-  ...args: string[]
-): Promise<{ code: number | null; out: string }> {
-  const env = { SLUICE_CONFIG: service.file, REDIS_URL: service.redis.url };
-  const process = startProcess({ command, args, env });
-  const { code } = await process.exited;
-  return { code, out: process.output() };
-}
+const sluice = (command: 'keys' | 'tenants', ...args: string[]) => service.run(command, ...args);
 
 /** What the command prints as JSON, one line for each tenant. */
 const tenantsOf = async (...args: string[]) =>
-  (await sluice('tenants', '--json', ...args)).out
+  (await sluice('tenants', '--json', ...args)).output
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -108,24 +98,24 @@ describe('sluice tenants', () => {
       const known = data.map(({ share: _, fair_share: _fair, keys: _keys, ...tenant }) => tenant);
       return JSON.stringify({ tenants: known }) === JSON.stringify(found);
     });
-    const { code, out } = await sluice('tenants');
+    const { code, output } = await sluice('tenants');
     expect(code).toBe(0);
-    expect(out).toMatch(
+    expect(output).toMatch(
       /^tenant +weight +requests\/min +tokens\/min .*running +in line +waiting +waiting bytes +stored bytes/m,
     );
-    expect(out).toMatch(
+    expect(output).toMatch(
       /^team-a +2 +3\/60 +(?:- +){5}0\/1 +2 +3\/10 +3072\/2147483648 +9216\/\d+ +- +60000 +1 +default,flex +simulator$/m,
     );
-    expect(out).toMatch(
+    expect(output).toMatch(
       /^team-b +1 +- +0\/5000 +(?:- +){6}0\/50000 +0\/2147483648 +0\/100000 +- +60000 +1 +default,flex +\*$/m,
     );
   });
 
   it('shows one tenant', async () => {
     expect(await tenantsOf('team-a')).toMatchObject([{ tenant: 'team-a' }]);
-    expect((await sluice('tenants', 'team-a')).out.trim().split('\n')).toHaveLength(2);
+    expect((await sluice('tenants', 'team-a')).output.trim().split('\n')).toHaveLength(2);
     expect(await sluice('tenants', 'list', 'team-a')).toEqual(await sluice('tenants', 'team-a'));
-    expect((await sluice('tenants', 'list')).out.trim().split('\n')).toHaveLength(3);
+    expect((await sluice('tenants', 'list')).output.trim().split('\n')).toHaveLength(3);
   });
 
   it.each([
@@ -134,6 +124,6 @@ describe('sluice tenants', () => {
     [['team-a', 'x'], 2, /'x' is one argument too many/],
     [['--nope'], 2, /--nope/],
   ])('says what is wrong with %j', async (args, code, message) => {
-    expect(await sluice('tenants', ...args)).toEqual({ code, out: expect.stringMatching(message) });
+    expect(await sluice('tenants', ...args)).toEqual({ code, output: expect.stringMatching(message) });
   });
 });

@@ -3,7 +3,7 @@ import { eventually } from '@sluice/testing';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Service, startService } from './service.ts';
-import { startProcess } from './sluice-process.ts';
+import { runCommand } from './sluice-process.ts';
 
 let service: Service;
 
@@ -44,13 +44,13 @@ async function resultsOf(client: OpenAI, params: Params = {}): Promise<Record<st
   return page.data.flatMap(({ results }) => results as unknown as Record<string, unknown>[]);
 }
 
-/** `sluice usage …`, with the settings file of the service. */
-async function command(...args: string[]): Promise<{ code: number | null; output: string }> {
-  const env = { SLUICE_CONFIG: service.file, DATA_DIR: dirname(service.file) };
-  const process = startProcess({ command: 'usage', args, env });
-  const { code } = await process.exited;
-  return { code, output: process.output() };
-}
+/** `sluice usage …`, with the settings file of the service and without its Redis. */
+const command = (...args: string[]) =>
+  runCommand({
+    command: 'usage',
+    args,
+    env: { SLUICE_CONFIG: service.file, DATA_DIR: dirname(service.file) },
+  });
 
 const sumOf = (results: readonly Record<string, unknown>[], name: string) =>
   results.reduce((sum, result) => sum + Number(result[name]), 0);

@@ -5,7 +5,6 @@ import { eventually } from '@sluice/testing';
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Service, startService } from './service.ts';
-import { startProcess } from './sluice-process.ts';
 
 const actionToken = 'act-0123456789abcdef';
 const testerKey = `sk-test-${'t'.repeat(32)}`;
@@ -64,13 +63,7 @@ function anEndpoint(path: string, event_types: OpenAI.Webhooks.WebhookCreatePara
   return client.webhooks.create({ name: path, url: urlOf(path), event_types });
 }
 
-/** `sluice webhooks …`, with the settings file of the service. */
-async function command(...args: string[]): Promise<{ code: number | null; output: string }> {
-  const env = { SLUICE_CONFIG: service.file, REDIS_URL: service.redis.url };
-  const process = startProcess({ command: 'webhooks', args, env });
-  const { code } = await process.exited;
-  return { code, output: process.output() };
-}
+const command = (...args: string[]) => service.run('webhooks', ...args);
 
 const inBackground = { model: 'simulator', input: 'Hello!', background: true } as const;
 const at = (path: string) => received.get(path) ?? [];
