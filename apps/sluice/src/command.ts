@@ -1,5 +1,6 @@
 import { describeFlags, wantsHelp } from '@sluice/config';
 import { FatalError, runMain, serviceVersion } from '@sluice/runtime';
+import type { Surroundings } from './service-sources.ts';
 
 const usage = `Usage: sluice <command> [flags]
 
@@ -25,6 +26,25 @@ const usage = `Usage: sluice <command> [flags]
 /** Those that run until they are told to stop, whoever reads their log. */
 const roles: ReadonlySet<string | undefined> = new Set(['start', 'api', 'worker']);
 
+/** Each of the other commands, which is loaded only when it runs. */
+const tools: ReadonlyMap<
+  string,
+  () => Promise<(argv: readonly string[], place: Surroundings) => Promise<void>>
+> = new Map([
+  ['keys', async () => (await import('./keys/keys-command.ts')).runKeys],
+  ['responses', async () => (await import('./responses/responses-command.ts')).runResponses],
+  ['batch', async () => (await import('./batch/batch-command.ts')).runBatchCommand],
+  ['queues', async () => (await import('./queues/queues-command.ts')).runQueues],
+  ['models', async () => (await import('./models/models-command.ts')).runModels],
+  ['providers', async () => (await import('./providers/providers-command.ts')).runProviders],
+  ['webhooks', async () => (await import('./webhooks/webhooks-command.ts')).runWebhooks],
+  ['tenants', async () => (await import('./tenants/tenants-command.ts')).runTenants],
+  ['usage', async () => (await import('./usage/usage-command.ts')).runUsage],
+  ['cells', async () => (await import('./cells/cells-command.ts')).runCells],
+  ['doctor', async () => (await import('./doctor/doctor-command.ts')).runDoctor],
+  ['bench', async () => (await import('./bench/bench-command.ts')).runBench],
+]);
+
 /** Runs the command that the arguments name, and sets the exit code: 2 for an unknown command. */
 export function runCommand(argv: readonly string[]): Promise<void> {
   const [command, ...rest] = argv;
@@ -36,54 +56,6 @@ export function runCommand(argv: readonly string[]): Promise<void> {
       case 'worker':
         if (wantsHelp(rest)) return print(`Usage: sluice ${command} [flags]\n\n${describeFlags(command)}`);
         return runRole(command, rest);
-      case 'keys': {
-        const { keysUsage, runKeys } = await import('./keys/keys-command.ts');
-        return wantsHelp(rest) ? print(keysUsage()) : runKeys(rest, { env: process.env, cwd: process.cwd() });
-      }
-      case 'responses': {
-        const { runResponses } = await import('./responses/responses-command.ts');
-        return runResponses(rest, { env: process.env, cwd: process.cwd() });
-      }
-      case 'batch': {
-        const { runBatchCommand } = await import('./batch/batch-command.ts');
-        return runBatchCommand(rest, { env: process.env, cwd: process.cwd() });
-      }
-      case 'queues': {
-        const { runQueues } = await import('./queues/queues-command.ts');
-        return runQueues(rest, { env: process.env, cwd: process.cwd() });
-      }
-      case 'models': {
-        const { runModels } = await import('./models/models-command.ts');
-        return runModels(rest, { env: process.env, cwd: process.cwd() });
-      }
-      case 'providers': {
-        const { runProviders } = await import('./providers/providers-command.ts');
-        return runProviders(rest, { env: process.env, cwd: process.cwd() });
-      }
-      case 'webhooks': {
-        const { runWebhooks } = await import('./webhooks/webhooks-command.ts');
-        return runWebhooks(rest, { env: process.env, cwd: process.cwd() });
-      }
-      case 'tenants': {
-        const { runTenants } = await import('./tenants/tenants-command.ts');
-        return runTenants(rest, { env: process.env, cwd: process.cwd() });
-      }
-      case 'usage': {
-        const { runUsage } = await import('./usage/usage-command.ts');
-        return runUsage(rest, { env: process.env, cwd: process.cwd() });
-      }
-      case 'cells': {
-        const { runCells } = await import('./cells/cells-command.ts');
-        return runCells(rest, { env: process.env, cwd: process.cwd() });
-      }
-      case 'doctor': {
-        const { runDoctor } = await import('./doctor/doctor-command.ts');
-        return runDoctor(rest, { env: process.env, cwd: process.cwd() });
-      }
-      case 'bench': {
-        const { runBench } = await import('./bench/bench-command.ts');
-        return runBench(rest, { env: process.env, cwd: process.cwd() });
-      }
       case 'version':
       case '--version':
       case '-v':
@@ -93,13 +65,13 @@ export function runCommand(argv: readonly string[]): Promise<void> {
       case '--help':
       case '-h':
         return print(usage);
-      default:
-        throw new FatalError(
-          `There is no command '${command}': use start, api, worker, keys, responses, batch, queues, models, providers, webhooks, tenants, usage, cells, doctor or bench.`,
-          {
-            exitCode: 2,
-          },
-        );
+      default: {
+        const load = tools.get(command);
+        if (load) return (await load())(rest, { env: process.env, cwd: process.cwd() });
+        const known = ['start', 'api', 'worker', ...tools.keys()];
+        const message = `There is no command '${command}': use ${known.slice(0, -1).join(', ')} or ${known.at(-1)}.`;
+        throw new FatalError(message, { exitCode: 2 });
+      }
     }
   });
 }

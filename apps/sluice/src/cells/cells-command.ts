@@ -1,4 +1,4 @@
-import { type Environment, StoredRefusal } from '@sluice/config';
+import { StoredRefusal } from '@sluice/config';
 import type { CellRow } from '@sluice/contract/admin';
 import { cellRows } from '@sluice/operator';
 import { FatalError } from '@sluice/runtime';
@@ -6,6 +6,7 @@ import { badUsage, parseFlags } from '../command-flags.ts';
 import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
 import { openOperator, type Operator } from '../queues/operator.ts';
 import { tableText } from '../table.ts';
+import type { Surroundings } from '../service-sources.ts';
 import { untilOpen } from './until-open.ts';
 
 const usage = `Usage: sluice cells [list] [flags]
@@ -31,10 +32,7 @@ The command reaches Redis by REDIS_URL, by the settings file, or as the service 
 process.`;
 
 /** `sluice cells`: the cells of the store. */
-export async function runCells(
-  argv: readonly string[],
-  place: { env: Environment; cwd: string },
-): Promise<void> {
+export async function runCells(argv: readonly string[], place: Surroundings): Promise<void> {
   const { values, positionals } = parseFlags('cells', argv, { json: { type: 'boolean' }, ...serviceFlags });
   if (values.help) {
     console.log(usage);

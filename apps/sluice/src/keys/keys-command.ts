@@ -1,8 +1,9 @@
-import type { Environment } from '@sluice/config';
+import { wantsHelp } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
 import { describeConflict } from '@sluice/tenants';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
+import type { Surroundings } from '../service-sources.ts';
 import { orExplain } from './explain-refusal.ts';
 import {
   describeKeyFlags,
@@ -19,7 +20,7 @@ import { type OpenTenants, openTenants } from './open-tenants.ts';
 /** How long the old key is taken after a rotation, unless the operator says otherwise. */
 const defaultGrace = '24h';
 
-export function keysUsage(): string {
+function keysUsage(): string {
   return `Usage: sluice keys <command> [flags]
 
   create --tenant NAME   makes a key, stores its hash in Redis, and prints the key, once
@@ -49,7 +50,8 @@ ${serviceFlagsUsage}`;
 const common = { json: { type: 'boolean' }, ...serviceFlags } as const;
 
 /** `sluice keys …`: the API keys of a service. All but `make` need its Redis, and no running process. */
-export async function runKeys(argv: readonly string[], place: Place): Promise<void> {
+export async function runKeys(argv: readonly string[], place: Surroundings): Promise<void> {
+  if (wantsHelp(argv)) return console.log(keysUsage());
   const [first] = argv;
   const isNamed = first !== undefined && !first.startsWith('-');
   const command = isNamed ? first : 'make';
@@ -76,12 +78,7 @@ export async function runKeys(argv: readonly string[], place: Place): Promise<vo
   }
 }
 
-interface Place {
-  env: Environment;
-  cwd: string;
-}
-
-async function create(argv: readonly string[], place: Place): Promise<void> {
+async function create(argv: readonly string[], place: Surroundings): Promise<void> {
   const { values, positionals } = parse(argv, { ...common, ...keyFlagOptions });
   if (positionals[0] !== undefined) throw badUsage('keys', "'create' takes flags only");
   const wanted = wantedKey(values);
@@ -105,7 +102,7 @@ Its id is ${id}. Every api takes it within five seconds.`);
   saySafety(isSafe);
 }
 
-async function list(argv: readonly string[], place: Place): Promise<void> {
+async function list(argv: readonly string[], place: Surroundings): Promise<void> {
   const { values, positionals } = parse(argv, common);
   if (positionals[0] !== undefined) throw badUsage('keys', "'list' takes no key");
   await using opened = await open(values, place);
@@ -121,7 +118,7 @@ async function list(argv: readonly string[], place: Place): Promise<void> {
   }
 }
 
-async function revoke(argv: readonly string[], place: Place): Promise<void> {
+async function revoke(argv: readonly string[], place: Surroundings): Promise<void> {
   const { values, positionals } = parse(argv, common);
   const id = oneId('revoke', positionals);
   await using opened = await open(values, place);
@@ -136,7 +133,7 @@ async function revoke(argv: readonly string[], place: Place): Promise<void> {
   saySafety(isSafe);
 }
 
-async function rotate(argv: readonly string[], place: Place): Promise<void> {
+async function rotate(argv: readonly string[], place: Surroundings): Promise<void> {
   const { values, positionals } = parse(argv, { ...common, grace: { type: 'string' } });
   const id = oneId('rotate', positionals);
   const grace = typeof values['grace'] === 'string' ? values['grace'] : defaultGrace;
@@ -160,7 +157,7 @@ ${old}`);
   saySafety(isSafe);
 }
 
-async function limit(argv: readonly string[], place: Place): Promise<void> {
+async function limit(argv: readonly string[], place: Surroundings): Promise<void> {
   const { values, positionals } = parse(argv, { ...common, ...limitFlagOptions });
   const [name, more] = positionals;
   if (name === undefined) throw badUsage('keys', "'limit' needs the name of a tenant");
@@ -193,7 +190,7 @@ function oneId(command: string, [id, more]: readonly string[]): string {
   return id;
 }
 
-async function open(values: Record<string, unknown>, place: Place): Promise<OpenTenants> {
+async function open(values: Record<string, unknown>, place: Surroundings): Promise<OpenTenants> {
   return openTenants(loadWithRedis(values, place));
 }
 

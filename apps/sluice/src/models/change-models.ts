@@ -1,10 +1,11 @@
-import { type Environment, StoredRefusal, type ModelSettings } from '@sluice/config';
+import { StoredRefusal, type ModelSettings } from '@sluice/config';
 import { drainQueue } from '@sluice/operator';
 import { queueName } from '@sluice/queue';
 import { FatalError, pause } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { loadWithRedis, serviceFlags } from '../load-with-redis.ts';
 import { openOperator, type Operator } from '../queues/operator.ts';
+import type { Surroundings } from '../service-sources.ts';
 import { readMembers } from './read-members.ts';
 
 /** By when every process has heard of a removal and accepts nothing more, in milliseconds. */
@@ -20,16 +21,11 @@ const memberFlags = {
   file: { type: 'string' },
 } as const;
 
-interface Place {
-  env: Environment;
-  cwd: string;
-}
-
 /** `sluice models add | change | remove`: stored models of a service, whether one of its processes runs or not. */
 export async function changeModels(
   command: 'add' | 'change' | 'remove',
   argv: readonly string[],
-  place: Place,
+  place: Surroundings,
 ): Promise<void> {
   const { values, positionals } = parseFlags('models', argv, {
     json: { type: 'boolean' },

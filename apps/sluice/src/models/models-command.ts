@@ -1,9 +1,10 @@
-import { type Environment, isDiscovering, suggestName } from '@sluice/config';
+import { isDiscovering, suggestName } from '@sluice/config';
 import { queueName } from '@sluice/queue';
 import { FatalError } from '@sluice/runtime';
 import { nameToList, parseFlags } from '../command-flags.ts';
 import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
 import { openOperator, type Operator } from '../queues/operator.ts';
+import type { Surroundings } from '../service-sources.ts';
 import { changeModels } from './change-models.ts';
 import { discoveryLines, type ModelRow, modelsTable } from './models-table.ts';
 
@@ -34,10 +35,7 @@ The file is read as it is now, which is what a running service does within secon
 workers keep it. The command reaches Redis by REDIS_URL, by the settings file, or as the service does that runs with the data folder.`;
 
 /** `sluice models`: the models of a service. Needs the Redis of the service, and no running process. */
-export async function runModels(
-  argv: readonly string[],
-  place: { env: Environment; cwd: string },
-): Promise<void> {
+export async function runModels(argv: readonly string[], place: Surroundings): Promise<void> {
   const [command, ...rest] = argv;
   if ((command === 'add' || command === 'change' || command === 'remove') && !rest.includes('--help')) {
     return changeModels(command, rest, place);

@@ -1,9 +1,10 @@
-import { type Environment, type StoredProvider, StoredRefusal } from '@sluice/config';
+import { type StoredProvider, StoredRefusal } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { loadWithRedis, serviceFlags } from '../load-with-redis.ts';
 import { readMembers } from '../models/read-members.ts';
 import { openOperator } from '../queues/operator.ts';
+import type { Surroundings } from '../service-sources.ts';
 
 const memberFlags = {
   type: { type: 'string' },
@@ -18,7 +19,7 @@ const memberFlags = {
 export async function changeProviders(
   command: 'add' | 'change' | 'remove',
   argv: readonly string[],
-  place: { env: Environment; cwd: string },
+  place: Surroundings,
 ): Promise<void> {
   const { values, positionals } = parseFlags('providers', argv, {
     json: { type: 'boolean' },

@@ -1,4 +1,4 @@
-import { type Environment, suggestName } from '@sluice/config';
+import { suggestName } from '@sluice/config';
 import type { ProviderRow } from '@sluice/contract/admin';
 import { providerRows } from '@sluice/operator';
 import { FatalError } from '@sluice/runtime';
@@ -6,6 +6,7 @@ import { nameToList, parseFlags } from '../command-flags.ts';
 import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
 import { openOperator } from '../queues/operator.ts';
 import { tableText } from '../table.ts';
+import type { Surroundings } from '../service-sources.ts';
 import { changeProviders } from './change-providers.ts';
 
 export const providersUsage = `Usage: sluice providers [list] [ID] [flags]
@@ -31,10 +32,7 @@ ${serviceFlagsUsage}
 The command reaches Redis by REDIS_URL, by the settings file, or as the service does that runs with the data folder.`;
 
 /** `sluice providers`: the providers of a service. Needs the Redis of the service, and no running process. */
-export async function runProviders(
-  argv: readonly string[],
-  place: { env: Environment; cwd: string },
-): Promise<void> {
+export async function runProviders(argv: readonly string[], place: Surroundings): Promise<void> {
   const [command, ...rest] = argv;
   if ((command === 'add' || command === 'change' || command === 'remove') && !rest.includes('--help')) {
     return changeProviders(command, rest, place);

@@ -1,9 +1,9 @@
-import type { Environment } from '@sluice/config';
 import { drainQueue } from '@sluice/operator';
 import { queueName } from '@sluice/queue';
 import { FatalError } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
+import type { Surroundings } from '../service-sources.ts';
 import { openOperator, type Operator } from './operator.ts';
 
 export const queuesUsage = `Usage: sluice queues <command> [flags]
@@ -23,10 +23,7 @@ something is in it. The commands reach Redis by REDIS_URL, by the settings
 file, or as the service does that runs with the data folder, and hold for every process of the service at once.`;
 
 /** `sluice queues …`: the acts of an operator on whole queues. Needs the Redis of the service, and no running process. */
-export async function runQueues(
-  argv: readonly string[],
-  place: { env: Environment; cwd: string },
-): Promise<void> {
+export async function runQueues(argv: readonly string[], place: Surroundings): Promise<void> {
   const { values, positionals } = parseFlags('queues', argv, {
     yes: { type: 'boolean' },
     json: { type: 'boolean' },

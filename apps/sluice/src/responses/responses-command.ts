@@ -1,7 +1,7 @@
-import { type Environment, readVariable } from '@sluice/config';
+import { readVariable } from '@sluice/config';
 import { callerFlags, callerFlagsUsage, callerOf } from '../caller-flags.ts';
 import { badUsage, parseFlags } from '../command-flags.ts';
-import { serviceSources } from '../service-sources.ts';
+import { serviceSources, type Surroundings } from '../service-sources.ts';
 import { adminUrl } from '../service-url.ts';
 import { ApiClient } from '../api-client.ts';
 import type { ShownResponse } from './shown-response.ts';
@@ -35,10 +35,7 @@ const flags = {
 } as const;
 
 /** `sluice responses …`: shows, cancels and follows responses from a terminal, over the same API as any client. */
-export async function runResponses(
-  argv: readonly string[],
-  { env, cwd }: { env: Environment; cwd: string },
-): Promise<void> {
+export async function runResponses(argv: readonly string[], { env, cwd }: Surroundings): Promise<void> {
   const { values, positionals } = parseFlags('responses', argv, flags);
   const [command, id, ...rest] = positionals;
   if (values.help || command === undefined) {

@@ -1,9 +1,10 @@
-import { type Environment, suggestName } from '@sluice/config';
+import { suggestName } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
 import { nameToList, parseFlags } from '../command-flags.ts';
 import { orExplain } from '../keys/explain-refusal.ts';
 import { openTenants } from '../keys/open-tenants.ts';
 import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
+import type { Surroundings } from '../service-sources.ts';
 import { tenantsTable } from './tenants-table.ts';
 
 export const tenantsUsage = `Usage: sluice tenants [list] [NAME] [flags]
@@ -19,10 +20,7 @@ The tenants are those of the keys in the settings file and in Redis that are not
 the settings file, or as the service does that runs with the data folder, and changes nothing.`;
 
 /** `sluice tenants`: limits and use of each tenant. Needs the Redis of the service, and no running process. */
-export async function runTenants(
-  argv: readonly string[],
-  place: { env: Environment; cwd: string },
-): Promise<void> {
+export async function runTenants(argv: readonly string[], place: Surroundings): Promise<void> {
   const { values, positionals } = parseFlags('tenants', argv, {
     json: { type: 'boolean' },
     ...serviceFlags,

@@ -1,4 +1,3 @@
-import type { Environment } from '@sluice/config';
 import { type DeliveryRow, deliveryStates } from '@sluice/contract/admin';
 import { FatalError } from '@sluice/runtime';
 import { shownDeliveries } from '@sluice/webhooks';
@@ -7,6 +6,7 @@ import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-red
 import { printableJson } from '../printable.ts';
 import { openOperator } from '../queues/operator.ts';
 import { tableText } from '../table.ts';
+import type { Surroundings } from '../service-sources.ts';
 
 /** How many are shown unless more are asked for, and at most. */
 const shown = { usual: 50, most: 1_000 };
@@ -26,10 +26,7 @@ A delivery that has ended is kept for a week. It holds the type of an event and 
 commands reach Redis by REDIS_URL, by the settings file, or as the service does that runs with the data folder.`;
 
 /** `sluice webhooks …`: deliveries of webhooks. Needs the Redis of the service; a worker sends what is to be sent. */
-export async function runWebhooks(
-  argv: readonly string[],
-  place: { env: Environment; cwd: string },
-): Promise<void> {
+export async function runWebhooks(argv: readonly string[], place: Surroundings): Promise<void> {
   const { values, positionals } = parseFlags('webhooks', argv, {
     tenant: { type: 'string' },
     state: { type: 'string', multiple: true },
