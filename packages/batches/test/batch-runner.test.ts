@@ -164,6 +164,20 @@ async function linesIn(id: string | null): Promise<Record<string, unknown>[]> {
 }
 
 describe('a batch', () => {
+  it('is refused once its tenant has no room for the files of its results', async () => {
+    const few = { ...limits, tenantFiles: 2 };
+    files = new Files({ store: new FileFolder(folder), limits: few, logger, now: () => now });
+    batches = new Batches({ store, files, now: () => now });
+    const create = (input_file_id: string) =>
+      batches.create(owner, { input_file_id, endpoint: '/v1/responses', completion_window: '24h' });
+    const first = await aFileOf('{}\n');
+    expect(await create(first)).toMatchObject({ status: 'validating' });
+    const second = await aFileOf('{}\n');
+    await expect(create(second)).rejects.toMatchObject({ code: 'file_limit_reached' });
+    await files.remove(owner.tenant, first);
+    expect(await create(second)).toMatchObject({ status: 'validating' });
+  });
+
   it('that is not over within its window keeps what has ended, and says of the rest that it expired', async () => {
     const id = await aBatch(['one', 'wait', 'wrong', 'wait', 'two']);
     const { told } = aRunner();

@@ -90,12 +90,12 @@ function slowClient() {
 
 const question: UIMessage = { id: 'u', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
 const sending = {
-  trigger: 'submit-message',
+  trigger: 'submit-message' as const,
   chatId: 'chat',
   messageId: undefined,
   messages: [question],
   abortSignal: undefined,
-} as const;
+};
 
 async function read(stream: ReadableStream<UIMessageChunk> | null): Promise<UIMessage | undefined> {
   if (!stream) return undefined;
@@ -122,7 +122,6 @@ describe('a message that is sent', () => {
     const transport = createChatTransport({ client, request: { model: 'm' }, storage });
     const stream = await transport.sendMessages({
       ...sending,
-      messages: [question],
       body: { temperature: 0 },
     });
     expect(asked.created).toEqual([
@@ -146,7 +145,7 @@ describe('a message that is sent', () => {
       storage: memoryStorage(),
       prepareRequest: ({ chatId }) => ({ model: 'other', input: chatId }),
     });
-    await transport.sendMessages({ ...sending, messages: [question] });
+    await transport.sendMessages(sending);
     expect(asked.created).toEqual([{ model: 'other', input: 'chat', background: true }]);
   });
 
@@ -157,7 +156,7 @@ describe('a message that is sent', () => {
       request: { model: 'm' },
       storage: memoryStorage(),
     });
-    await expect(transport.sendMessages({ ...sending, messages: [question] })).rejects.toBe(failure);
+    await expect(transport.sendMessages(sending)).rejects.toBe(failure);
     expect(await transport.reconnectToStream({ chatId: 'chat' })).toBeNull();
   });
 
@@ -174,7 +173,7 @@ describe('a message that is sent', () => {
       },
     };
     const transport = createChatTransport({ client, request: { model: 'm' }, storage: memoryStorage() });
-    const stream = await transport.sendMessages({ ...sending, messages: [question] });
+    const stream = await transport.sendMessages(sending);
     await stream.cancel();
     expect(signal?.aborted).toBe(true);
   });
@@ -183,12 +182,12 @@ describe('a message that is sent', () => {
     const { client, asked } = fakeClient();
     const storage = memoryStorage();
     const transport = createChatTransport({ client, request: { model: 'm' }, storage });
-    const left = await transport.sendMessages({ ...sending, messages: [question] });
+    const left = await transport.sendMessages(sending);
     await left.cancel();
     expect(asked.cancelled).toEqual([]);
     expect(await storage.get('chat')).toContain(id);
     const stopping = new AbortController();
-    await transport.sendMessages({ ...sending, messages: [question], abortSignal: stopping.signal });
+    await transport.sendMessages({ ...sending, abortSignal: stopping.signal });
     stopping.abort();
     await vi.waitFor(() => expect(asked.cancelled).toEqual([id]));
     expect(await storage.get('chat')).toBeUndefined();
@@ -203,7 +202,6 @@ describe('a message that is stopped before the first event of its response', () 
     const stopping = new AbortController();
     const sent = transport.sendMessages({
       ...sending,
-      messages: [question],
       abortSignal: stopping.signal,
     });
     await vi.waitFor(() => expect(signals).toHaveLength(1));
@@ -225,7 +223,6 @@ describe('a message that is stopped before the first event of its response', () 
       const stopping = new AbortController();
       const sent = transport.sendMessages({
         ...sending,
-        messages: [question],
         abortSignal: stopping.signal,
       });
       await vi.advanceTimersByTimeAsync(0);
@@ -252,7 +249,6 @@ describe('a message that is stopped before the first event of its response', () 
     });
     const sent = transport.sendMessages({
       ...sending,
-      messages: [question],
       abortSignal: stopping.signal,
     });
     await expect(sent).rejects.toBe(stopping.signal.reason);
@@ -279,7 +275,7 @@ describe('a page that is loaded again', () => {
     const { client, asked } = fakeClient();
     const storage = memoryStorage();
     const before = createChatTransport({ client, request: { model: 'm' }, storage });
-    await before.sendMessages({ ...sending, messages: [question] });
+    await before.sendMessages(sending);
     const after = createChatTransport({ client, request: { model: 'm' }, storage });
     expect(after.resumeStreamIsReplay).toBe(true);
     expect(await read(await after.reconnectToStream({ chatId: 'chat' }))).toMatchObject({ id });
@@ -292,10 +288,10 @@ describe('a page that is loaded again', () => {
     const full = () => Promise.reject(new Error('full'));
     const storage = { get: () => undefined, set: full, delete: full };
     const transport = createChatTransport({ client, request: { model: 'm' }, storage });
-    const message = await read(await transport.sendMessages({ ...sending, messages: [question] }));
+    const message = await read(await transport.sendMessages(sending));
     expect(message).toMatchObject({ id });
     const stopping = new AbortController();
-    await transport.sendMessages({ ...sending, messages: [question], abortSignal: stopping.signal });
+    await transport.sendMessages({ ...sending, abortSignal: stopping.signal });
     stopping.abort();
     await vi.waitFor(() => expect(asked.cancelled).toEqual([id]));
   });
@@ -312,7 +308,7 @@ describe('a page that is loaded again', () => {
     const { client } = fakeClient();
     const storage = memoryStorage();
     const transport = createChatTransport({ client, request: { model: 'm' }, storage });
-    const first = await transport.sendMessages({ ...sending, messages: [question] });
+    const first = await transport.sendMessages(sending);
     const later = JSON.stringify({ responseId: 'create-response_2' });
     await storage.set('chat', later);
     await read(first);
@@ -356,7 +352,7 @@ describe('a page that is loaded again', () => {
       const { client, asked } = fakeClient();
       const stopping = new AbortController();
       const transport = createChatTransport({ client, request: { model: 'm' }, storage });
-      await transport.sendMessages({ ...sending, messages: [question], abortSignal: stopping.signal });
+      await transport.sendMessages({ ...sending, abortSignal: stopping.signal });
       await storage.delete('chat');
       if (kept !== undefined) await storage.set('chat', JSON.stringify({ responseId: kept }));
       const other = createChatTransport({
@@ -582,7 +578,7 @@ describe('a chat whose response could not be followed to its end', () => {
     it('reads the later response once another message was sent', async () => {
       const { transport, asked, storage } = await chatInPart();
       const later = 'create-response_2';
-      await (await transport.sendMessages({ ...sending, messages: [question] })).cancel();
+      await (await transport.sendMessages(sending)).cancel();
       await storage.set('chat', JSON.stringify({ responseId: later }));
       await read(await transport.reconnectToStream({ chatId: 'chat' }));
       expect(asked.followed).toEqual([later]);
