@@ -157,7 +157,7 @@ const members: Row[] = [
 const image = (image_url: string) => ({ type: 'input_image', image_url });
 
 /** One part of the content of a message; `at` is where in it the problem is. */
-const parts: [what: string, part: object, code: string, at: string, role?: string][] = [
+const wrongParts: [what: string, part: object, code: string, at: string, role?: string][] = [
   ['an unknown part', { type: 'audio' }, 'invalid_value', ''],
   ['text without text', { type: 'input_text' }, 'missing_required_parameter', '.text'],
   ['text that is no text', { type: 'input_text', text: 5 }, 'invalid_type', '.text'],
@@ -185,14 +185,14 @@ const parts: [what: string, part: object, code: string, at: string, role?: strin
     'invalid_value',
     '.file_url',
   ],
-  ...['AAA%', 'AA=AAAAA', 'AAAAA', 'AA==\n'].map((data): (typeof parts)[number] => [
+  ...['AAA%', 'AA=AAAAA', 'AAAAA', 'AA==\n'].map((data): (typeof wrongParts)[number] => [
     `an image with ${JSON.stringify(data)} for base64`,
     image(`data:image/png;base64,${data}`),
     'invalid_base64_image',
     '.image_url',
   ]),
   ...['', '!!!', 'data:application/pdf;base64,', 'data:application/pdf,JVBERi0='].map(
-    (data): (typeof parts)[number] => [
+    (data): (typeof wrongParts)[number] => [
       `a file whose data is ${JSON.stringify(data)}`,
       { type: 'input_file', file_data: data },
       'invalid_value',
@@ -253,7 +253,7 @@ const items: [what: string, item: unknown, code: string, param: string][] = [
     'input[0].encrypted_content',
   ],
   ['a status of no item', { ...call, status: 'queued' }, 'invalid_value', 'input[0].status'],
-  ...parts.map(([what, part, code, at, role]): (typeof items)[number] => [
+  ...wrongParts.map(([what, part, code, at, role]): (typeof items)[number] => [
     what,
     message([part], role),
     code,
