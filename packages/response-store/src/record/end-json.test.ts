@@ -6,16 +6,11 @@ import {
   nothingProduced,
   type OutputItem,
 } from '@sluice/contract';
+import { usageOf } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { parseEnd, parseEndFacts, printEnd } from './end-json.ts';
 
-const usage = {
-  input_tokens: 3,
-  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-  output_tokens: 2,
-  output_tokens_details: { reasoning_tokens: 0 },
-  total_tokens: 5,
-};
+const usage = usageOf(3, 2);
 
 function said(text: string): OutputItem {
   const content = [{ type: 'output_text' as const, text, annotations: [], logprobs: [] }];
