@@ -1,8 +1,8 @@
 import { loadSettings } from '@sluice/config';
 import type { FailureCode, Generation } from '@sluice/contract';
-import { usageOf } from '@sluice/testing';
 import { type Provider, type ProviderChunk, ProviderError, type ProviderCall } from '@sluice/providers';
 import { createLogger } from '@sluice/runtime';
+import { usageOf } from '@sluice/testing';
 import { WorkerProcess } from '@sluice/worker';
 
 /** One run of a response under the control of a test. */

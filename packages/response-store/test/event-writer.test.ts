@@ -1,5 +1,5 @@
 import { completed, nothingProduced, type UnnumberedEvent } from '@sluice/contract';
-import { eventually, startRedisProxy, within } from '@sluice/testing';
+import { eventually, said, startRedisProxy, within } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { type AcceptedOptions, oneServer, StoreUnderTest } from './store-under-test.ts';
@@ -272,27 +272,10 @@ describe('event writer', () => {
     const id = await running({ streams: false });
     const never = { evalsha: () => new Promise(() => undefined) } as unknown as Redis; // never answers
     const { writer: made } = writer(id, { streams: false, control: never });
-    const content = [
-      { type: 'output_text' as const, text: 'x'.repeat(100_000), annotations: [], logprobs: [] },
-    ];
-    const item = { type: 'message', id: 'msg_1', status: 'completed', role: 'assistant' } as const;
-    expect(await within(made.end({ ...end, output: [{ ...item, content }] }))).toBe('ok');
+    expect(await within(made.end({ ...end, output: [said('x'.repeat(100_000))] }))).toBe('ok');
   });
 
-  const longEnd = {
-    ...end,
-    output: [
-      {
-        type: 'message' as const,
-        id: 'msg_1',
-        status: 'completed' as const,
-        role: 'assistant' as const,
-        content: [
-          { type: 'output_text' as const, text: 'x"'.repeat(700_000), annotations: [], logprobs: [] },
-        ],
-      },
-    ],
-  };
+  const longEnd = { ...end, output: [said('x"'.repeat(700_000))] };
   const keyOf = (id: string) => store.caller.keys.of(id).end(id);
 
   it('sends a long end apart from the script, which takes it over with what else it keeps', async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { completed, type ResponseEnd } from '@sluice/contract';
-import { type LocalRedis, startLocalRedis, within } from '@sluice/testing';
+import { type LocalRedis, said, startLocalRedis, within } from '@sluice/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CallerStore, type Subscription } from '../src/index.ts';
 import { oneServer, retention, StoreUnderTest, noHold } from './store-under-test.ts';
@@ -26,17 +26,7 @@ afterEach(async () => {
 });
 
 function endOfSize(bytes: number): ResponseEnd {
-  const part = { type: 'output_text' as const, text: 'x'.repeat(bytes), annotations: [], logprobs: [] };
-  const output = [
-    {
-      type: 'message' as const,
-      id: 'msg_1',
-      status: 'completed' as const,
-      role: 'assistant' as const,
-      content: [part],
-    },
-  ];
-  return completed({ output, usage: null }, 1_700_000_000);
+  return completed({ output: [said('x'.repeat(bytes))], usage: null }, 1_700_000_000);
 }
 
 /** An api process whose connection for messages the test can stop reading, as a busy process does. */

@@ -1,5 +1,5 @@
 import { completed, countDerivedEvents, deriveEvents, type OutputItem } from '@sluice/contract';
-import { within } from '@sluice/testing';
+import { said, within } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { CallerStore, type HoldMemory, type LoggedEvent } from '../src/index.ts';
 import { noHold, oneServer, retention, StoreUnderTest } from './store-under-test.ts';
@@ -19,14 +19,9 @@ afterEach(async () => {
   await store.close();
 });
 
-function message(id: string, text: string): OutputItem {
-  const content = [{ type: 'output_text' as const, text, annotations: [], logprobs: [] }];
-  return { type: 'message', id, status: 'completed', role: 'assistant', content };
-}
-
 const output: OutputItem[] = [
-  message('msg_1', 'short'),
-  message('msg_2', longText),
+  said('short'),
+  said(longText, 'msg_2'),
   {
     type: 'function_call',
     id: 'fc_1',
@@ -35,7 +30,7 @@ const output: OutputItem[] = [
     arguments: JSON.stringify(longText),
     status: 'completed',
   },
-  message('msg_3', 'last'),
+  said('last', 'msg_3'),
 ];
 const end = completed({ output, usage: null }, 1);
 
@@ -234,7 +229,7 @@ describe('a long end of a response', () => {
     const { api } = await startedApi();
     const id = await store.ended(
       {},
-      Array.from({ length: 2_000 }, (_, at) => message(`msg_${at}`, 'x'.repeat(100))),
+      Array.from({ length: 2_000 }, (_, at) => said('x'.repeat(100), `msg_${at}`)),
     );
     const bytes = (await api.read(id))?.longEndBytes ?? 0;
     const { held, hold } = memory();

@@ -1,5 +1,5 @@
 import { completed, parseCreateResponse, type Response, responseFor, withEnd } from '@sluice/contract';
-import { usageOf } from '@sluice/testing';
+import { said, usageOf } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { embeddingListJson, embeddingListSchema } from './embedding-list.ts';
 import { parseEmbeddingRequest } from './embedding-request.ts';
@@ -60,13 +60,7 @@ describe('a list of embeddings', () => {
   function ended(...texts: string[]): Response {
     const { input: _, ...request } = parseCreateResponse({ model: 'm', input: 'Hi' });
     const accepted = responseFor(request, { id: 'create-response_0', createdAt: 1, serviceTier: 'default' });
-    const output = texts.map((text, at) => ({
-      type: 'message' as const,
-      id: `msg_${at}`,
-      status: 'completed' as const,
-      role: 'assistant' as const,
-      content: [{ type: 'output_text' as const, text, annotations: [], logprobs: [] }],
-    }));
+    const output = texts.map((text, at) => said(text, `msg_${at}`));
     return withEnd(accepted, completed({ output, usage }, 2));
   }
 

@@ -1,21 +1,9 @@
-import {
-  completed,
-  failed,
-  failureBody,
-  incomplete,
-  nothingProduced,
-  type OutputItem,
-} from '@sluice/contract';
-import { usageOf } from '@sluice/testing';
+import { completed, failed, failureBody, incomplete, nothingProduced } from '@sluice/contract';
+import { said, usageOf } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { parseEnd, parseEndFacts, printEnd } from './end-json.ts';
 
 const usage = usageOf(3, 2);
-
-function said(text: string): OutputItem {
-  const content = [{ type: 'output_text' as const, text, annotations: [], logprobs: [] }];
-  return { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content };
-}
 
 describe('the facts of an end', () => {
   it.each([
