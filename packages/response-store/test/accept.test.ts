@@ -9,7 +9,7 @@ import {
   nothingProduced,
 } from '@sluice/contract';
 import type { AdmissionLimits } from '@sluice/admission';
-import { startLocalRedis, startRedisProxy } from '@sluice/testing';
+import { startRedisProxy } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import {
@@ -246,19 +246,6 @@ describe('accept', () => {
     } finally {
       flaky.disconnect();
       await proxy.stop();
-    }
-  });
-
-  it('works on a server that lost its scripts', async () => {
-    const own = await startLocalRedis();
-    const user = await oneServer(own.url);
-    try {
-      await takeIn({ by: user.client });
-      await user.client.script('FLUSH');
-      expect(await takeIn({ by: user.client })).toMatchObject({ kind: 'accepted' });
-    } finally {
-      await user.close();
-      await own.stop();
     }
   });
 });
