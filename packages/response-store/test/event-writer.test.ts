@@ -126,6 +126,12 @@ describe('event writer', () => {
 
   it('writes nothing but the end of a response that is not streamed', async () => {
     const id = await running({ streams: false });
+    expect(await store.logOf(id)).toEqual([]);
+    expect(await store.caller.read(id)).toMatchObject({
+      status: 'in_progress',
+      sequenceNumber: 2,
+      streams: false,
+    });
     const calls = scriptCalls();
     const { writer: made } = writer(id, { streams: false });
     made.write(delta('one'));

@@ -1,23 +1,19 @@
 import { completed, countDerivedEvents, deriveEvents, type OutputItem } from '@sluice/contract';
 import { said, within } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { CallerStore, type HoldMemory, type LoggedEvent } from '../src/index.ts';
-import { noHold, oneServer, retention, StoreUnderTest } from './store-under-test.ts';
+import type { CallerStore, HoldMemory, LoggedEvent } from '../src/index.ts';
+import { noHold, oneServer, StoreUnderTest } from './store-under-test.ts';
 
 const never = new AbortController().signal;
 const words = 'Say "this".\n';
 const longText = words.repeat(50_000);
 
 let store: StoreUnderTest;
-const cleanups: (() => unknown)[] = [];
 
 beforeEach(async () => {
   store = new StoreUnderTest(await oneServer());
 });
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-  await store.close();
-});
+afterEach(() => store.close());
 
 const output: OutputItem[] = [
   said('short'),
@@ -51,16 +47,8 @@ async function startedApi() {
     const { stream } = connections[name];
     stream.on('data', (bytes: Buffer) => (received += bytes.length));
   }
-  const api = new CallerStore({
-    ...connections,
-    subscriber: server.connect(),
-    keyPrefix: `${server.prefix}:`,
-    retention,
-    processId: 'long-ends',
-    onError: () => undefined,
-  });
+  const api = store.callerOver(connections.commands, connections);
   await api.start();
-  cleanups.push(() => api.stop());
   return { api, connections, longReads, bytesBesideLong: () => received };
 }
 

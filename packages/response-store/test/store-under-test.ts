@@ -13,6 +13,7 @@ import {
   AttemptStore,
   type AttemptStoreOptions,
   CallerStore,
+  type CallerStoreOptions,
   type CellKeys,
   type Accepting,
   type AcceptResult,
@@ -188,21 +189,33 @@ export class StoreUnderTest {
   process(processId: string, largeValues: Redis = this.server.client, outbox?: OutboxWriting): CallerStore {
     const known = this.#callers.get(processId);
     if (known) return known;
-    const { client, prefix } = this.server;
-    const made = new CallerStore({
-      commands: client,
-      bulk: client,
+    const made = this.callerOver(this.server.client, {
       largeValues,
-      subscriber: this.server.subscriber(),
-      keyPrefix: `${prefix}:`,
-      retention,
       processId,
       onLetIn: this.#onLetIn,
       onQueuedEnd: (ended) => this.queuedEnds.push(ended),
       outbox,
-      onError: () => undefined,
     });
     this.#callers.set(processId, made);
+    return made;
+  }
+
+  /** The store of an api process of its own, over one connection unless `more` says otherwise. */
+  callerOver(
+    commands: Redis,
+    { subscriber = this.server.subscriber(), ...more }: Partial<CallerStoreOptions> = {},
+  ): CallerStore {
+    const made = new CallerStore({
+      commands,
+      bulk: commands,
+      largeValues: commands,
+      subscriber,
+      keyPrefix: `${this.server.prefix}:`,
+      retention,
+      processId: randomUUID(),
+      onError: () => undefined,
+      ...more,
+    });
     this.#stops.push(() => made.stop());
     return made;
   }
