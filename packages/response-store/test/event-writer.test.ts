@@ -1,8 +1,8 @@
-import { completed, nothingProduced, type UnnumberedEvent } from '@sluice/contract';
+import { completed, nothingProduced } from '@sluice/contract';
 import { eventually, said, startRedisProxy, within } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
-import { type AcceptedOptions, oneServer, StoreUnderTest } from './store-under-test.ts';
+import { type AcceptedOptions, delta, oneServer, StoreUnderTest } from './store-under-test.ts';
 
 let store: StoreUnderTest;
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -16,17 +16,6 @@ afterEach(async () => {
 });
 
 const end = completed(nothingProduced, 1_700_000_000);
-
-function delta(text: string): UnnumberedEvent {
-  return {
-    type: 'response.output_text.delta',
-    item_id: 'msg_1',
-    output_index: 0,
-    content_index: 0,
-    delta: text,
-    logprobs: [],
-  };
-}
 
 const take = (id: string, token: string) => store.take(id, token, { maxAttempts: 9 });
 

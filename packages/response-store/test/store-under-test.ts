@@ -6,6 +6,7 @@ import {
   type OutputItem,
   type ResponseEnd,
   type ServiceTier,
+  type UnnumberedEvent,
 } from '@sluice/contract';
 import { hasServer, type LocalCluster, startLocalCluster, testRedis, type TestRedis } from '@sluice/testing';
 import { Cluster, Redis } from 'ioredis';
@@ -489,4 +490,16 @@ export function endOf(found: FoundEnd): EndOfResponse {
 /** The id of a response that never was. */
 export function unknownId(): string {
   return `create-response_0${randomUUID().replaceAll('-', '')}`;
+}
+
+/** A piece of the text of a message. */
+export function delta(text: string): UnnumberedEvent {
+  return {
+    type: 'response.output_text.delta',
+    item_id: 'msg_1',
+    output_index: 0,
+    content_index: 0,
+    delta: text,
+    logprobs: [],
+  };
 }
