@@ -2,6 +2,7 @@ import { loadSettings } from '@sluice/config';
 import type { FailureCode, Generation } from '@sluice/contract';
 import { type Provider, type ProviderChunk, ProviderError, type ProviderCall } from '@sluice/providers';
 import { createLogger } from '@sluice/runtime';
+import { usageOf } from '@sluice/testing';
 import { WorkerProcess } from '@sluice/worker';
 
 /** One run of a response under the control of a test. */
@@ -45,13 +46,7 @@ const sayHello: RunScript = async (run) => {
   await run.complete();
 };
 
-const usage = {
-  input_tokens: 3,
-  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-  output_tokens: 2,
-  output_tokens_details: { reasoning_tokens: 0 },
-  total_tokens: 5,
-};
+const usage = usageOf(3, 2);
 
 /** A worker process in the process of a test, with an upstream that does what the test says. */
 export async function startScriptedWorker({

@@ -8,7 +8,7 @@ import {
   type UnnumberedEvent,
 } from '@sluice/contract';
 import type { ProviderChunk } from '@sluice/providers';
-import { checkEventGrammar, costAgainstParsing } from '@sluice/testing';
+import { checkEventGrammar, costAgainstParsing, usageOf } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { wholeStream } from '../test/whole-stream.ts';
 import { Assembler, type SealReasoning } from './assemble-events.ts';
@@ -21,13 +21,7 @@ interface Assembly {
 
 const responseId = newResponseId(randomBytes);
 
-const usage = {
-  input_tokens: 1,
-  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-  output_tokens: 2,
-  output_tokens_details: { reasoning_tokens: 0 },
-  total_tokens: 3,
-};
+const usage = usageOf(1, 2);
 
 function assemble(chunks: ProviderChunk[], { parallelCalls = true } = {}): Assembly {
   const assembler = new Assembler({ responseId, randomBytes, parallelCalls, isFollowed: true });

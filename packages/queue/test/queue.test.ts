@@ -59,7 +59,7 @@ function aQueue(options: Partial<ResponseQueueOptions> = {}) {
 
 type Run = QueueConsumerOptions['run'];
 
-function aWorker(run: Run, options: Partial<QueueConsumerOptions> = {}) {
+function aConsumer(run: Run, options: Partial<QueueConsumerOptions> = {}) {
   const errors: Error[] = [];
   const defects: unknown[] = [];
   const worker = new QueueConsumer({
@@ -77,8 +77,13 @@ function aWorker(run: Run, options: Partial<QueueConsumerOptions> = {}) {
     ...options,
   });
   cleanups.push(() => worker.stop());
-  worker.start();
   return { worker, errors, defects };
+}
+
+function aWorker(...options: Parameters<typeof aConsumer>) {
+  const made = aConsumer(...options);
+  made.worker.start();
+  return made;
 }
 
 /** An attempt that waits for the test, which learns of each start and decides each outcome. */
@@ -563,45 +568,21 @@ describe('response worker', () => {
   });
 
   it('stops without having started', async () => {
-    const worker = new QueueConsumer({
-      connection: redis.client,
-      keyPrefix: redis.prefix,
-      names: [name],
-      concurrency: 1,
-      lockMs: 10_000,
-      stalledMs: 3_000,
-      keep: { completed: 100, failed: 100 },
-      run: async () => settled,
-      onDeferred: () => undefined,
-      onError: () => undefined,
-      onDefect: () => undefined,
-    });
+    const { worker } = aConsumer(async () => settled);
     await worker.stop();
     expect(worker.isRunning).toBe(false);
   });
 
-  it.skipIf(!hasServer)('stops while Redis is away (needs a server on the PATH)', async () => {
-    const own = await startLocalRedis({ kind: 'server' });
-    const client = new Redis(own.url, {
-      maxRetriesPerRequest: null,
-      retryStrategy: () => 60_000,
-      protocol: 2,
-    });
-    const errors: Error[] = [];
-    client.on('error', (error) => errors.push(error));
-    try {
-      const { worker } = aWorker(async () => settled, { connection: client, concurrency: 20 });
-      await eventually(() => worker.isRunning && client.status === 'ready');
-      await own.kill();
-      // By now every connection of the worker waits for its next attempt.
-      await eventually(() => client.status === 'reconnecting');
-      await worker.quiet();
-      await within(worker.stop());
-    } finally {
-      client.connect().catch(() => undefined);
-      client.disconnect();
-      await own.stop();
-    }
+  it('stops while Redis is away', async () => {
+    const proxy = await startRedisProxy(redis.url);
+    const client = lastingClient(proxy.url);
+    const { worker } = aWorker(async () => settled, { connection: client, concurrency: 20 });
+    await eventually(() => worker.isRunning && client.status === 'ready');
+    await proxy.stop();
+    // By now every connection of the worker waits for its next attempt.
+    await eventually(() => client.status === 'reconnecting');
+    await worker.quiet();
+    await within(worker.stop());
   });
 
   it('hears from Redis each second, also when a delayed job is due much later', async () => {

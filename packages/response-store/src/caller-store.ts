@@ -90,8 +90,7 @@ export class CallerStore extends ResponseStore {
     this.#onError = onError;
   }
 
-  /** Resolves when messages arrive and the lease is held. */
-  /** A second call resolves with the first one. */
+  /** Resolves when messages arrive and the lease is held. A second call resolves with the first one. */
   start(): Promise<void> {
     this.#started ??= this.#start();
     return this.#started;

@@ -9,18 +9,17 @@ import {
   nothingProduced,
 } from '@sluice/contract';
 import type { AdmissionLimits } from '@sluice/admission';
-import { startLocalRedis, startRedisProxy } from '@sluice/testing';
+import { startRedisProxy } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import {
   type Accepting,
   type AcceptResult,
-  CallerStore,
   type CellKeys,
   prepareRequest,
   responseOf,
 } from '../src/index.ts';
-import { contextLimits, oneServer, retention, StoreUnderTest } from './store-under-test.ts';
+import { contextLimits, oneServer, StoreUnderTest } from './store-under-test.ts';
 
 let store: StoreUnderTest;
 let redis: { client: Redis; connect: () => Redis };
@@ -52,22 +51,8 @@ interface TakingIn extends Partial<Omit<Accepting, 'limits' | 'prepared'>> {
   by?: Redis;
 }
 
-/** A store of an api process over a connection of the test's own. */
-function callerOver(commands: Redis): CallerStore {
-  return new CallerStore({
-    commands,
-    bulk: commands,
-    largeValues: commands,
-    subscriber: redis.client,
-    keyPrefix: `${store.server.prefix}:`,
-    retention,
-    processId: '1',
-    onError: () => undefined,
-  });
-}
-
 function takeIn({ limits, request, by = redis.client, ...rest }: TakingIn = {}): Promise<AcceptResult> {
-  return callerOver(by).accept({
+  return store.callerOver(by, { subscriber: redis.client }).accept({
     id: newId(),
     key: 'a1b2c3d4e5f60718',
     request_id: 'req_1',
@@ -246,19 +231,6 @@ describe('accept', () => {
     } finally {
       flaky.disconnect();
       await proxy.stop();
-    }
-  });
-
-  it('works on a server that lost its scripts', async () => {
-    const own = await startLocalRedis();
-    const user = await oneServer(own.url);
-    try {
-      await takeIn({ by: user.client });
-      await user.client.script('FLUSH');
-      expect(await takeIn({ by: user.client })).toMatchObject({ kind: 'accepted' });
-    } finally {
-      await user.close();
-      await own.stop();
     }
   });
 });

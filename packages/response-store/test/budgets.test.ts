@@ -1,4 +1,5 @@
-import { cancelled, completed, nothingProduced, type ResponseEnd, type Usage } from '@sluice/contract';
+import { cancelled, completed, nothingProduced, type ResponseEnd } from '@sluice/contract';
+import { usageOf } from '@sluice/testing';
 import type { GivenLimits } from '@sluice/contract/tenant-limits';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { partOfLimits } from '../src/cells/parts-of-limits.ts';
@@ -29,16 +30,6 @@ async function accepted(input: number, output: number, options: AcceptedOptions)
 async function end(id: string, how: ResponseEnd): Promise<void> {
   await store.take(id, 'a');
   expect((await store.write(id, 'a', 3, [], how, { outbox: { most: 100, ends: 'all' } })).kind).toBe('ok');
-}
-
-function usage(input: number, output: number, { cached = 0, cacheWrite = 0 } = {}): Usage {
-  return {
-    input_tokens: input,
-    input_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWrite },
-    output_tokens: output,
-    output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: input + output,
-  };
 }
 
 /** What the outbox tells that it has not told here. */
@@ -80,7 +71,7 @@ describe('a budget of tokens', () => {
       spent: { name: 'tokensPerDay', isOfKey: false, limit: 1_000, left: 400 },
     });
     expect((await ask(100, 300, { limits })).kind).toBe('accepted');
-    await end(id, completed({ output: [], usage: usage(100, 50) }, 1));
+    await end(id, completed({ output: [], usage: usageOf(100, 50) }, 1));
     expect(await use(limits)).toMatchObject({ tokens_in_day: 550, tokens_in_month: 550 });
   });
 
@@ -110,7 +101,7 @@ describe('a budget of tokens', () => {
     expect(await use(limits)).toMatchObject({ tokens_in_day: 200, tokens_in_month: 1_100 });
     const facts = String(await store.field(before, 'reserved')).split(' ');
     await store.change(before, { reserved: [Number(facts[0]) - 1, ...facts.slice(1)].join(' ') });
-    await end(before, completed({ output: [], usage: usage(0, 100) }, 1));
+    await end(before, completed({ output: [], usage: usageOf(0, 100) }, 1));
     expect(await use(limits)).toMatchObject({ tokens_in_day: 200, tokens_in_month: 300 });
     // The month before.
     await client.hset(key, { day: 1, month: 1 });
@@ -162,7 +153,7 @@ describe('a budget of money', () => {
       spent: { name: 'spendPerDay', limit: 0.01, left: 0.004 },
     });
     // 300 at 2, 600 at 0.5, 100 at 2.5 and 250 at 8 for a million.
-    const taken = usage(1_000, 250, { cached: 600, cacheWrite: 100 });
+    const taken = usageOf(1_000, 250, { cached: 600, cacheWrite: 100 });
     await end(id, completed({ output: [], usage: taken }, 1));
     expect(await use(limits)).toMatchObject({ spend_in_day: 0.00315 });
     const ends = await entries();
@@ -248,7 +239,7 @@ describe('the budget of a key', () => {
       kind: 'over_budget',
       spent: { name: 'tokensPerDay', isOfKey: false, left: 20 },
     });
-    await end(id, completed({ output: [], usage: usage(0, 5) }, 1));
+    await end(id, completed({ output: [], usage: usageOf(0, 5) }, 1));
     expect(await ask(0, 45, { limits, key: other })).toMatchObject({ kind: 'accepted' });
   });
 });

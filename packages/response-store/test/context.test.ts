@@ -1,6 +1,6 @@
 import type { CreateResponse, InputItem, OutputItem } from '@sluice/contract';
 import { cancelled, nothingProduced } from '@sluice/contract';
-import { type LocalRedis, startLocalRedis } from '@sluice/testing';
+import { type LocalRedis, said, startLocalRedis } from '@sluice/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { mostCalls } from '../src/record/tool-calls.ts';
 import {
@@ -15,11 +15,6 @@ import {
 } from './store-under-test.ts';
 
 afterAll(stopCluster);
-
-function said(text: string): OutputItem {
-  const content = [{ type: 'output_text' as const, text, annotations: [], logprobs: [] }];
-  return { type: 'message', id: 'msg_1', status: 'completed', role: 'assistant', content };
-}
 
 function called(callId: string): OutputItem {
   return {

@@ -35,13 +35,6 @@ describe('a response that no worker has taken', () => {
     expect(JSON.parse(error ?? '')).toMatchObject({ sequence_number: 2, error: { code: 'timeout' } });
   });
 
-  it('ends once', async () => {
-    const id = await store.accepted();
-    await end(id, unwanted);
-    expect(await end(id, late)).toEqual({ kind: 'terminal', queue: expect.any(String) });
-    expect(await store.caller.read(id)).toMatchObject({ status: 'cancelled' });
-  });
-
   it('says why it ended to those who wait, when somebody asked for it', async () => {
     const [asked, unasked] = [await store.accepted(), await store.accepted()];
     await store.caller.endIfQueued(asked, unwanted, 'requested');
@@ -50,27 +43,18 @@ describe('a response that no worker has taken', () => {
     expect(await store.caller.wasAskedToEnd(unasked)).toBe(false);
   });
 
-  it('is told to its process with the end that counts, and no other is', async () => {
-    const [ended, begun] = [await store.accepted(), await store.running('a')];
-    await end(ended, late);
-    await end(ended, unwanted);
-    await end(begun, unwanted);
-    await end('create-response_0none', unwanted);
-    expect(store.queuedEnds).toMatchObject([
-      { responseId: ended, tenant: 'team-a', model: 'simulator', end: { status: 'failed' } },
-    ]);
-  });
-
-  it('is told of once, with its error, however many end it at a time', async () => {
+  it('ends once, and is told to its process once, with its error, however many end it at a time', async () => {
     const [cancelledId, failedId] = [await store.accepted(), await store.accepted()];
     await Promise.all([end(cancelledId, unwanted), end(cancelledId, unwanted), end(cancelledId, unwanted)]);
     await end(failedId, late);
-    await end(failedId, unwanted);
-    expect(
-      store.queuedEnds.map(({ responseId, end: { status, error } }) => [responseId, status, error?.code]),
-    ).toEqual([
-      [cancelledId, 'cancelled', undefined],
-      [failedId, 'failed', 'timeout'],
+    expect(await end(failedId, unwanted)).toEqual({ kind: 'terminal', queue: expect.any(String) });
+    expect(await store.caller.read(failedId)).toMatchObject({ status: 'failed' });
+    await end(await store.running('a'), unwanted);
+    await end('create-response_0none', unwanted);
+    const told = { tenant: 'team-a', model: 'simulator' };
+    expect(store.queuedEnds).toMatchObject([
+      { ...told, responseId: cancelledId, end: { status: 'cancelled', error: null } },
+      { ...told, responseId: failedId, end: { status: 'failed', error: { code: 'timeout' } } },
     ]);
   });
 

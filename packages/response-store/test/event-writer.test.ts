@@ -1,8 +1,8 @@
-import { completed, nothingProduced, type UnnumberedEvent } from '@sluice/contract';
-import { eventually, startRedisProxy, within } from '@sluice/testing';
+import { completed, nothingProduced } from '@sluice/contract';
+import { eventually, said, startRedisProxy, within } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
-import { type AcceptedOptions, oneServer, StoreUnderTest } from './store-under-test.ts';
+import { type AcceptedOptions, delta, oneServer, StoreUnderTest } from './store-under-test.ts';
 
 let store: StoreUnderTest;
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -16,17 +16,6 @@ afterEach(async () => {
 });
 
 const end = completed(nothingProduced, 1_700_000_000);
-
-function delta(text: string): UnnumberedEvent {
-  return {
-    type: 'response.output_text.delta',
-    item_id: 'msg_1',
-    output_index: 0,
-    content_index: 0,
-    delta: text,
-    logprobs: [],
-  };
-}
 
 const take = (id: string, token: string) => store.take(id, token, { maxAttempts: 9 });
 
@@ -126,6 +115,12 @@ describe('event writer', () => {
 
   it('writes nothing but the end of a response that is not streamed', async () => {
     const id = await running({ streams: false });
+    expect(await store.logOf(id)).toEqual([]);
+    expect(await store.caller.read(id)).toMatchObject({
+      status: 'in_progress',
+      sequenceNumber: 2,
+      streams: false,
+    });
     const calls = scriptCalls();
     const { writer: made } = writer(id, { streams: false });
     made.write(delta('one'));
@@ -272,27 +267,10 @@ describe('event writer', () => {
     const id = await running({ streams: false });
     const never = { evalsha: () => new Promise(() => undefined) } as unknown as Redis; // never answers
     const { writer: made } = writer(id, { streams: false, control: never });
-    const content = [
-      { type: 'output_text' as const, text: 'x'.repeat(100_000), annotations: [], logprobs: [] },
-    ];
-    const item = { type: 'message', id: 'msg_1', status: 'completed', role: 'assistant' } as const;
-    expect(await within(made.end({ ...end, output: [{ ...item, content }] }))).toBe('ok');
+    expect(await within(made.end({ ...end, output: [said('x'.repeat(100_000))] }))).toBe('ok');
   });
 
-  const longEnd = {
-    ...end,
-    output: [
-      {
-        type: 'message' as const,
-        id: 'msg_1',
-        status: 'completed' as const,
-        role: 'assistant' as const,
-        content: [
-          { type: 'output_text' as const, text: 'x"'.repeat(700_000), annotations: [], logprobs: [] },
-        ],
-      },
-    ],
-  };
+  const longEnd = { ...end, output: [said('x"'.repeat(700_000))] };
   const keyOf = (id: string) => store.caller.keys.of(id).end(id);
 
   it('sends a long end apart from the script, which takes it over with what else it keeps', async () => {

@@ -1,13 +1,9 @@
-import { completed, type OutputItem } from '@sluice/contract';
+import { completed } from '@sluice/contract';
+import { said } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AttemptStore } from '../src/attempt-store.ts';
 import type { ClaimedRecord } from '../src/record/record.ts';
 import { oneServer, StoreUnderTest } from './store-under-test.ts';
-
-function said(text: string): OutputItem {
-  const content = [{ type: 'output_text' as const, text, annotations: [], logprobs: [] }];
-  return { type: 'message', id: 'msg_1', status: 'completed', role: 'assistant', content };
-}
 
 describe('the turns that a worker keeps', () => {
   let store: StoreUnderTest;

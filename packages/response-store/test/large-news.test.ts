@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { completed, type ResponseEnd } from '@sluice/contract';
-import { type LocalRedis, startLocalRedis, within } from '@sluice/testing';
+import { type LocalRedis, said, startLocalRedis, within } from '@sluice/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { CallerStore, type Subscription } from '../src/index.ts';
-import { oneServer, retention, StoreUnderTest, noHold } from './store-under-test.ts';
+import type { Subscription } from '../src/index.ts';
+import { oneServer, StoreUnderTest, noHold } from './store-under-test.ts';
 
 const megabyte = 1_000_000;
 const never = new AbortController().signal;
@@ -11,7 +10,6 @@ const never = new AbortController().signal;
 // A server of its own: what it holds for a subscriber counts for nobody else.
 let own: LocalRedis;
 let store: StoreUnderTest;
-const cleanups: (() => unknown)[] = [];
 
 beforeAll(async () => {
   own = await startLocalRedis();
@@ -20,42 +18,19 @@ afterAll(() => own.stop());
 beforeEach(async () => {
   store = new StoreUnderTest(await oneServer(own.url));
 });
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-  await store.close();
-});
+afterEach(() => store.close());
 
 function endOfSize(bytes: number): ResponseEnd {
-  const part = { type: 'output_text' as const, text: 'x'.repeat(bytes), annotations: [], logprobs: [] };
-  const output = [
-    {
-      type: 'message' as const,
-      id: 'msg_1',
-      status: 'completed' as const,
-      role: 'assistant' as const,
-      content: [part],
-    },
-  ];
-  return completed({ output, usage: null }, 1_700_000_000);
+  return completed({ output: [said('x'.repeat(bytes))], usage: null }, 1_700_000_000);
 }
 
 /** An api process whose connection for messages the test can stop reading, as a busy process does. */
 async function startedProcess() {
   const { server } = store;
   const subscriber = server.connect();
-  const processId = randomUUID();
-  const api = new CallerStore({
-    commands: server.connect(),
-    bulk: server.connect(),
-    largeValues: server.connect(),
-    subscriber,
-    keyPrefix: `${server.prefix}:`,
-    retention,
-    processId,
-    onError: () => undefined,
-  });
+  const [bulk, largeValues] = [server.connect(), server.connect()];
+  const api = store.callerOver(server.connect(), { bulk, largeValues, subscriber });
   await api.start();
-  cleanups.push(() => api.stop());
   let cuts = 0;
   subscriber.on('close', () => {
     cuts += 1;

@@ -41,10 +41,14 @@ describe.each(servers)(
         request: { ...request, metadata, model: 'simulator' },
       });
       expect(await store.readInput(id)).toEqual(content);
-      expect(await store.take(id, 'a')).toMatchObject({
+      // Claims of others wait on the control connection, so a large input comes over one of its own.
+      const largeValues = store.server.connect();
+      const read = vi.spyOn(largeValues, 'getrangeBuffer');
+      expect(await store.take(id, 'a', { largeValues })).toMatchObject({
         kind: 'run',
         record: { request: { ...request, metadata }, input: content },
       });
+      expect(new Set(read.mock.calls.map(([key]) => key))).toEqual(new Set([store.keys.large(id)]));
     });
 
     it('leaves nothing when it is erased, expires with its record, and goes when that vanishes', async () => {

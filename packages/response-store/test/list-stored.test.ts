@@ -1,4 +1,5 @@
 import { cancelled, completed, nothingProduced } from '@sluice/contract';
+import { said } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { oneServer, StoreUnderTest, unknownId, noHold } from './store-under-test.ts';
 
@@ -23,17 +24,7 @@ async function accepted(count: number): Promise<string[]> {
 /** Ends a response with this as its text. */
 async function say(id: string, text: string): Promise<void> {
   await store.take(id, 'a');
-  const content = [{ type: 'output_text' as const, text, annotations: [], logprobs: [] }];
-  const output = [
-    {
-      type: 'message' as const,
-      id: 'msg_1',
-      status: 'completed' as const,
-      role: 'assistant' as const,
-      content,
-    },
-  ];
-  await store.write(id, 'a', 3, [], { ...completed({ output, usage: null }, 1) });
+  await store.write(id, 'a', 3, [], completed({ output: [said(text)], usage: null }, 1));
 }
 
 async function expire(id: string): Promise<void> {

@@ -1,32 +1,23 @@
 import { completed, countDerivedEvents, deriveEvents, type OutputItem } from '@sluice/contract';
-import { within } from '@sluice/testing';
+import { said, within } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { CallerStore, type HoldMemory, type LoggedEvent } from '../src/index.ts';
-import { noHold, oneServer, retention, StoreUnderTest } from './store-under-test.ts';
+import type { CallerStore, HoldMemory, LoggedEvent } from '../src/index.ts';
+import { noHold, oneServer, StoreUnderTest } from './store-under-test.ts';
 
 const never = new AbortController().signal;
 const words = 'Say "this".\n';
 const longText = words.repeat(50_000);
 
 let store: StoreUnderTest;
-const cleanups: (() => unknown)[] = [];
 
 beforeEach(async () => {
   store = new StoreUnderTest(await oneServer());
 });
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-  await store.close();
-});
-
-function message(id: string, text: string): OutputItem {
-  const content = [{ type: 'output_text' as const, text, annotations: [], logprobs: [] }];
-  return { type: 'message', id, status: 'completed', role: 'assistant', content };
-}
+afterEach(() => store.close());
 
 const output: OutputItem[] = [
-  message('msg_1', 'short'),
-  message('msg_2', longText),
+  said('short'),
+  said(longText, 'msg_2'),
   {
     type: 'function_call',
     id: 'fc_1',
@@ -35,7 +26,7 @@ const output: OutputItem[] = [
     arguments: JSON.stringify(longText),
     status: 'completed',
   },
-  message('msg_3', 'last'),
+  said('last', 'msg_3'),
 ];
 const end = completed({ output, usage: null }, 1);
 
@@ -56,16 +47,8 @@ async function startedApi() {
     const { stream } = connections[name];
     stream.on('data', (bytes: Buffer) => (received += bytes.length));
   }
-  const api = new CallerStore({
-    ...connections,
-    subscriber: server.connect(),
-    keyPrefix: `${server.prefix}:`,
-    retention,
-    processId: 'long-ends',
-    onError: () => undefined,
-  });
+  const api = store.callerOver(connections.commands, connections);
   await api.start();
-  cleanups.push(() => api.stop());
   return { api, connections, longReads, bytesBesideLong: () => received };
 }
 
@@ -234,7 +217,7 @@ describe('a long end of a response', () => {
     const { api } = await startedApi();
     const id = await store.ended(
       {},
-      Array.from({ length: 2_000 }, (_, at) => message(`msg_${at}`, 'x'.repeat(100))),
+      Array.from({ length: 2_000 }, (_, at) => said('x'.repeat(100), `msg_${at}`)),
     );
     const bytes = (await api.read(id))?.longEndBytes ?? 0;
     const { held, hold } = memory();

@@ -1,10 +1,10 @@
-import { completed, nothingProduced, parseEvent, type UnnumberedEvent } from '@sluice/contract';
+import { completed, nothingProduced, parseEvent } from '@sluice/contract';
 import { within } from '@sluice/testing';
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LargeValues } from '../src/large-values.ts';
 import { readContentEvents } from '../src/reading/read-events.ts';
-import { noHold, oneServer, StoreUnderTest } from './store-under-test.ts';
+import { delta, noHold, oneServer, StoreUnderTest } from './store-under-test.ts';
 
 const never = new AbortController().signal;
 const end = completed(nothingProduced, 1_700_000_000);
@@ -16,17 +16,6 @@ beforeEach(async () => {
   store = new StoreUnderTest(await oneServer());
 });
 afterEach(() => store.close());
-
-function delta(text: string): UnnumberedEvent {
-  return {
-    type: 'response.output_text.delta',
-    item_id: 'msg_1',
-    output_index: 0,
-    content_index: 0,
-    delta: text,
-    logprobs: [],
-  };
-}
 
 /** The texts that a reader of the log is sent, checked to be numbered without a gap from 3. */
 async function readTexts(id: string): Promise<string[]> {
@@ -92,15 +81,6 @@ describe('a long event', () => {
     }
   });
 
-  it('goes with the end when it still waits then, also behind others', async () => {
-    const id = await store.running('a');
-    const made = store.writer(id);
-    for (const text of [long, long, 'last']) made.write(delta(text));
-    expect(await within(made.end(end))).toBe('ok');
-    expect(await readTexts(id)).toEqual([long, long, 'last']);
-    expect(await store.server.client.pttl(keyOf(id, 3))).toBeLessThanOrEqual(30_000);
-  });
-
   it('goes with its response', async () => {
     const { client } = store.server;
     const ids = [await store.running('a'), await store.running('a')];
@@ -148,7 +128,7 @@ describe('a long event', () => {
     expect(await readTexts(id)).toEqual([long, long]);
   });
 
-  it('stays as it is, and as long as its log, when the reply to the end that takes it over is lost', async () => {
+  it('goes with the end when it still waits then, and stays, as long as its log, when the reply to that end is lost', async () => {
     const { client } = store.server;
     const id = await store.running('a');
     let lost = 0;
@@ -166,11 +146,11 @@ describe('a long event', () => {
       },
     });
     const made = store.writer(id, { redis });
-    for (const text of [long, long]) made.write(delta(text));
+    for (const text of [long, long, 'last']) made.write(delta(text));
     expect(await within(made.end(end))).toBe('ok');
     expect(lost).toBe(1);
     for (const number of [3, 4]) expect(await client.pttl(keyOf(id, number))).toBeLessThanOrEqual(30_000);
-    expect(await readTexts(id)).toEqual([long, long]);
+    expect(await readTexts(id)).toEqual([long, long, 'last']);
   });
 
   it('of a superseded attempt changes nothing, and expires', async () => {

@@ -1,5 +1,5 @@
 import { cancelled, completed } from '@sluice/contract';
-import { eventually } from '@sluice/testing';
+import { eventually, usageOf } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   type EndFact,
@@ -12,13 +12,7 @@ import {
 import { oneServer, type Server, StoreUnderTest } from './store-under-test.ts';
 
 const outbox: OutboxWriting = { ends: 'background', most: 1_000 };
-const usage = {
-  input_tokens: 12,
-  input_tokens_details: { cached_tokens: 4, cache_write_tokens: 1 },
-  output_tokens: 7,
-  output_tokens_details: { reasoning_tokens: 2 },
-  total_tokens: 19,
-};
+const usage = usageOf(12, 7, { cached: 4, cacheWrite: 1, reasoning: 2 });
 const anEnd = completed({ output: [], usage }, 1);
 
 let server: Server;

@@ -3,26 +3,15 @@ import { completed, nothingProduced, type ResponseEnd } from '@sluice/contract';
 import { eventually, within } from '@sluice/testing';
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Batch, CallerStore, type Subscription } from '../src/index.ts';
-import {
-  type AcceptedOptions,
-  oneServer,
-  retention,
-  StoreUnderTest,
-  noHold,
-  endOf,
-} from './store-under-test.ts';
+import { type Batch, type Subscription } from '../src/index.ts';
+import { type AcceptedOptions, oneServer, StoreUnderTest, noHold, endOf } from './store-under-test.ts';
 
 let store: StoreUnderTest;
-const cleanups: (() => Promise<unknown>)[] = [];
 
 beforeEach(async () => {
   store = new StoreUnderTest(await oneServer());
 });
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-  await store.close();
-});
+afterEach(() => store.close());
 
 const end = completed(nothingProduced, 1_700_000_000);
 const never = new AbortController().signal;
@@ -33,18 +22,8 @@ async function startedProcess() {
   const subscriber = server.connect();
   const commands = server.connect();
   const processId = randomUUID();
-  const relay = new CallerStore({
-    commands,
-    bulk: commands,
-    largeValues: commands,
-    subscriber,
-    keyPrefix: `${server.prefix}:`,
-    retention,
-    processId,
-    onError: () => undefined,
-  });
+  const relay = store.callerOver(commands, { subscriber, processId });
   await relay.start();
-  cleanups.push(() => relay.stop());
   const lease = store.keys.apiProcess(processId);
   /** A response that this process watches, and that is not in the background. */
   const accepted = async (options: AcceptedOptions = {}) => {

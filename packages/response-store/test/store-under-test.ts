@@ -6,6 +6,7 @@ import {
   type OutputItem,
   type ResponseEnd,
   type ServiceTier,
+  type UnnumberedEvent,
 } from '@sluice/contract';
 import { hasServer, type LocalCluster, startLocalCluster, testRedis, type TestRedis } from '@sluice/testing';
 import { Cluster, Redis } from 'ioredis';
@@ -13,6 +14,7 @@ import {
   AttemptStore,
   type AttemptStoreOptions,
   CallerStore,
+  type CallerStoreOptions,
   type CellKeys,
   type Accepting,
   type AcceptResult,
@@ -188,21 +190,33 @@ export class StoreUnderTest {
   process(processId: string, largeValues: Redis = this.server.client, outbox?: OutboxWriting): CallerStore {
     const known = this.#callers.get(processId);
     if (known) return known;
-    const { client, prefix } = this.server;
-    const made = new CallerStore({
-      commands: client,
-      bulk: client,
+    const made = this.callerOver(this.server.client, {
       largeValues,
-      subscriber: this.server.subscriber(),
-      keyPrefix: `${prefix}:`,
-      retention,
       processId,
       onLetIn: this.#onLetIn,
       onQueuedEnd: (ended) => this.queuedEnds.push(ended),
       outbox,
-      onError: () => undefined,
     });
     this.#callers.set(processId, made);
+    return made;
+  }
+
+  /** The store of an api process of its own, over one connection unless `more` says otherwise. */
+  callerOver(
+    commands: Redis,
+    { subscriber = this.server.subscriber(), ...more }: Partial<CallerStoreOptions> = {},
+  ): CallerStore {
+    const made = new CallerStore({
+      commands,
+      bulk: commands,
+      largeValues: commands,
+      subscriber,
+      keyPrefix: `${this.server.prefix}:`,
+      retention,
+      processId: randomUUID(),
+      onError: () => undefined,
+      ...more,
+    });
     this.#stops.push(() => made.stop());
     return made;
   }
@@ -476,4 +490,16 @@ export function endOf(found: FoundEnd): EndOfResponse {
 /** The id of a response that never was. */
 export function unknownId(): string {
   return `create-response_0${randomUUID().replaceAll('-', '')}`;
+}
+
+/** A piece of the text of a message. */
+export function delta(text: string): UnnumberedEvent {
+  return {
+    type: 'response.output_text.delta',
+    item_id: 'msg_1',
+    output_index: 0,
+    content_index: 0,
+    delta: text,
+    logprobs: [],
+  };
 }

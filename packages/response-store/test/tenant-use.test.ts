@@ -1,4 +1,5 @@
 import { completed, nothingProduced } from '@sluice/contract';
+import { usageOf } from '@sluice/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AcceptedOptions, servers, stopCluster, StoreUnderTest } from './store-under-test.ts';
 
@@ -21,12 +22,7 @@ describe.each(servers)('the use of a tenant on %s', (_name, connect) => {
 
   const limits = { requestsPerMinute: 60, tokensPerMinute: 10_000, concurrent: 2 };
   const tokens = { input: 10, output: 90, mostInput: undefined };
-  const used = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
-  const usage = {
-    ...used,
-    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-    output_tokens_details: { reasoning_tokens: 0 },
-  };
+  const usage = usageOf(10, 5);
 
   /** Accepts responses and does what an api does next. */
   async function arrive(count: number, options: AcceptedOptions = {}): Promise<string[]> {

@@ -1,11 +1,5 @@
-import {
-  cancelled,
-  completed,
-  failed,
-  nothingProduced,
-  type ResponseEnd,
-  type Usage,
-} from '@sluice/contract';
+import { cancelled, completed, failed, nothingProduced, type ResponseEnd } from '@sluice/contract';
+import { usageOf } from '@sluice/testing';
 import type { AcceptResult } from '../src/index.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AcceptedOptions, oneServer, StoreUnderTest } from './store-under-test.ts';
@@ -44,15 +38,7 @@ async function end(id: string, how: ResponseEnd): Promise<void> {
   expect((await store.write(id, 'a', 3, [], how)).kind).toBe('ok');
 }
 
-function used(total: number): Usage {
-  return {
-    input_tokens: 1,
-    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-    output_tokens: total - 1,
-    output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: total,
-  };
-}
+const used = (total: number) => usageOf(1, total - 1);
 
 describe('tokens per minute', () => {
   it('are reserved by the accept', async () => {

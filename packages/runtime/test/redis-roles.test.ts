@@ -1,4 +1,3 @@
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { eventually, freePort, startLocalRedis, startRedisProxy, testRedis, within } from '@sluice/testing';
 import { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
@@ -44,6 +43,16 @@ async function ready(role: typeof commandClient, url: string): Promise<Opened> {
   return opened;
 }
 
+/** A client that is ready, with a proxy between it and its Redis. */
+async function proxied(role: typeof commandClient) {
+  const redis = await testRedis();
+  cleanups.push(() => redis.close());
+  const proxy = await startRedisProxy(redis.url);
+  cleanups.push(() => proxy.stop());
+  const { client } = await ready(role, proxy.url);
+  return { redis, proxy, client };
+}
+
 async function ownRedis() {
   const redis = await startLocalRedis();
   cleanups.push(() => redis.stop());
@@ -83,11 +92,8 @@ describe('command client', () => {
   });
 
   it('rejects a command whose reply was lost, and does not send it again', async () => {
-    const redis = await testRedis();
-    cleanups.push(() => redis.close());
-    const proxy = await lossyProxy(redis.url);
-    const { client } = await ready(commandClient, proxy.url);
-    proxy.cutAtNextReply();
+    const { redis, proxy, client } = await proxied(commandClient);
+    proxy.loseReplyTo('incr');
     await expect(client.incr(`${redis.prefix}:count`)).rejects.toThrow();
     await waitForRedis(client, AbortSignal.timeout(5000));
     await client.ping();
@@ -212,11 +218,7 @@ describe('subscriber client', () => {
 
 describe('a command client of a Redis that does not answer', () => {
   it('sends nothing more until the first byte, and says so', async () => {
-    const redis = await testRedis();
-    cleanups.push(() => redis.close());
-    const proxy = await startRedisProxy(redis.url);
-    cleanups.push(() => proxy.stop());
-    const { client } = await ready(commandClient, proxy.url);
+    const { redis, proxy, client } = await proxied(commandClient);
     const key = `${redis.prefix}:count`;
     const owed = () => client.incr(key).catch((error: unknown) => error);
     proxy.silence();
@@ -238,11 +240,7 @@ describe('a command client of a Redis that does not answer', () => {
   });
 
   it('trusts a new connection', async () => {
-    const redis = await testRedis();
-    cleanups.push(() => redis.close());
-    const proxy = await startRedisProxy(redis.url);
-    cleanups.push(() => proxy.stop());
-    const { client } = await ready(commandClient, proxy.url);
+    const { proxy, client } = await proxied(commandClient);
     proxy.silence();
     await eventually(async () => isNeverSent(await client.ping().catch((error: unknown) => error)));
     proxy.cut();
@@ -253,11 +251,7 @@ describe('a command client of a Redis that does not answer', () => {
 
 describe('a failure that says that a command was never sent', () => {
   it('is that of a connection which is not there, and not that of one which was lost', async () => {
-    const redis = await testRedis();
-    cleanups.push(() => redis.close());
-    const proxy = await startRedisProxy(redis.url);
-    cleanups.push(() => proxy.stop());
-    const { client } = await ready(commandClient, proxy.url);
+    const { proxy, client } = await proxied(commandClient);
     proxy.loseReplyTo('ping');
     expect(isNeverSent(await client.ping().catch((error: unknown) => error))).toBe(false);
     expect(isNeverSent(await client.ping().catch((error: unknown) => error))).toBe(true);
@@ -266,11 +260,7 @@ describe('a failure that says that a command was never sent', () => {
 
 describe('a subscriber that is closed while it subscribes again', () => {
   it('leaves no rejection that nobody handles', async () => {
-    const redis = await testRedis();
-    cleanups.push(() => redis.close());
-    const proxy = await startRedisProxy(redis.url);
-    cleanups.push(() => proxy.stop());
-    const { client } = await ready(subscriberClient, proxy.url);
+    const { redis, proxy, client } = await proxied(subscriberClient);
     await client.subscribe(`${redis.prefix}:news`);
     const unhandled: unknown[] = [];
     const onUnhandled = (error: unknown) => unhandled.push(error);
@@ -396,36 +386,3 @@ describe('redis clock', () => {
     clock.stop();
   });
 });
-
-/** Passes bytes on until it is told to cut the connection in place of the next reply. */
-async function lossyProxy(url: string): Promise<{ url: string; cutAtNextReply: () => void }> {
-  const target = new URL(url);
-  let isCutting = false;
-  const sockets = new Set<Socket>();
-  const server = createServer((downstream) => {
-    const upstream = connect(Number(target.port || 6379), target.hostname);
-    for (const socket of [downstream, upstream]) {
-      sockets.add(socket);
-      socket.on('error', () => undefined); // Cut on purpose.
-      socket.on('close', () => {
-        downstream.destroy();
-        upstream.destroy();
-      });
-    }
-    downstream.on('data', (data) => upstream.write(data));
-    upstream.on('data', (data) => {
-      if (!isCutting) downstream.write(data);
-      else downstream.destroy();
-      isCutting = false;
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  cleanups.push(() => {
-    for (const socket of sockets) socket.destroy();
-    return new Promise((resolve) => server.close(resolve));
-  });
-  const { port } = server.address() as AddressInfo; // A TCP server that listens has such an address.
-  const proxied = new URL(url);
-  proxied.host = `127.0.0.1:${port}`;
-  return { url: proxied.href, cutAtNextReply: () => (isCutting = true) };
-}

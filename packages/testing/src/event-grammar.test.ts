@@ -19,15 +19,10 @@ import {
   withEnd,
 } from '@sluice/contract';
 import { describe, expect, it } from 'vitest';
+import { usageOf } from './answers.ts';
 import { checkEventGrammar } from './event-grammar.ts';
 
-const usage = {
-  input_tokens: 3,
-  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-  output_tokens: 4,
-  output_tokens_details: { reasoning_tokens: 0 },
-  total_tokens: 7,
-};
+const usage = usageOf(3, 4);
 
 /** Builds the content of a log; `open` leaves the item without its `done`. */
 function builder() {

@@ -16,13 +16,12 @@ import {
   recordEach,
   TooManySums,
   type UsageDatabase,
-  type UsageFact,
   type UsageQuery,
 } from '../src/index.ts';
+import { msPerHour } from '../src/usage-database.ts';
+import { aFact, hour, sumsByOlderRelease, wholeTime } from './facts.ts';
 
-const msPerHour = 3_600_000;
-const hour = 480_000;
-const all: UsageQuery = { from: 0, until: hour * 2, hoursEach: 24, groupBy: ['tenant', 'tier'] };
+const all: UsageQuery = { ...wholeTime, groupBy: ['tenant', 'tier'] };
 const closing: UsageDatabase[] = [];
 
 let folder: string;
@@ -39,25 +38,6 @@ afterAll(async () => {
 afterEach(async () => {
   await Promise.all(closing.splice(0).map((database) => database.close()));
 });
-
-let made = 0;
-function aFact(more: Partial<UsageFact> = {}): UsageFact {
-  made += 1;
-  return {
-    id: `create-response_${made}`,
-    tenant: 'team-a',
-    key: 'a1b2',
-    model: 'm',
-    tier: 'default',
-    label: '',
-    outcome: 'completed',
-    startedAt: hour * msPerHour,
-    endedAt: hour * msPerHour + 1_500,
-    spend: 3_150_000,
-    tokens: { input: 10, cached: 4, output: 5, reasoning: 2 },
-    ...more,
-  };
-}
 
 function opened(
   kind: 'SQLite' | 'Postgres',
@@ -221,25 +201,7 @@ it.skipIf(!hasPostgres)(
   async () => {
     const client = new pg.Client({ connectionString: postgres?.url });
     await client.connect();
-    const sums = [
-      'completed',
-      'failed',
-      'incomplete',
-      'cancelled',
-      'input',
-      'cached',
-      'cache_write',
-      'output',
-    ]
-      .concat('reasoning', 'uncounted', 'slot_ms')
-      .map((name) => `${name} BIGINT NOT NULL`);
-    await client.query(
-      `CREATE TABLE usage_sums (hour BIGINT, tenant TEXT, key TEXT, model TEXT, tier TEXT, responses BIGINT, ${sums.join(', ')})`,
-    );
-    const values = Array.from({ length: sums.length }, (_, at) => at).join(', ');
-    await client.query(
-      `INSERT INTO usage_sums VALUES (${hour}, 'team-e', 'k', 'm', 'default', 7, ${values})`,
-    );
+    for (const statement of sumsByOlderRelease('team-e')) await client.query(statement);
     await client.end();
     const ofTeam = { ...all, where: { tenant: ['team-e'] } };
     const [one, other] = [opened('Postgres'), opened('Postgres')];

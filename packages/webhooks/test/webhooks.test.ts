@@ -50,6 +50,8 @@ function common(allowPrivate = true) {
 }
 
 const endpoints = () => new WebhookEndpoints(common());
+const anEndpoint = (url: string, name = 'mine') =>
+  endpoints().create(tenant, { name, url, event_types: eventTypes });
 
 function aSender(options: SenderOptions = {}) {
   const sender = new WebhookSender({
@@ -83,11 +85,7 @@ async function deliveries() {
 describe('an event of an endpoint', () => {
   it('arrives once, signed by the secret that its owner was shown', async () => {
     const receiver = await aReceiver();
-    const made = await endpoints().create(tenant, {
-      name: 'mine',
-      url: receiver.url,
-      event_types: eventTypes,
-    });
+    const made = await anEndpoint(receiver.url);
     const sender = aSender();
     await sender.plan([end, end]);
     await sender.plan([end]);
@@ -116,7 +114,7 @@ describe('an event of an endpoint', () => {
 
   it('leaves none open when it is planned twice at once, and has ended before the second time is over', async () => {
     const receiver = await aReceiver();
-    const made = await endpoints().create(tenant, { name: '', url: receiver.url, event_types: eventTypes });
+    const made = await anEndpoint(receiver.url, '');
     const goOn = latch();
     const held = latch();
     const slow = new Proxy(redis.client, {
@@ -154,11 +152,7 @@ describe('an event of an endpoint', () => {
 
   it('is not open any more once it has ended, also when it is told again', async () => {
     const receiver = await aReceiver();
-    const { id } = await endpoints().create(tenant, {
-      name: 'mine',
-      url: receiver.url,
-      event_types: eventTypes,
-    });
+    const { id } = await anEndpoint(receiver.url);
     const atItsEnd = latch<Promise<void>>();
     const sender = aSender({ onTry: () => atItsEnd.open(sender.plan([end])) });
     await sender.plan([end]);
@@ -172,7 +166,7 @@ describe('an event of an endpoint', () => {
   it('goes to the endpoints of its tenant that ask for it, and to no others', async () => {
     const receiver = await aReceiver();
     const at = (name: string) => `${receiver.url}/${name}`;
-    await endpoints().create(tenant, { name: 'one', url: at('one'), event_types: eventTypes });
+    await anEndpoint(at('one'), 'one');
     await endpoints().create(tenant, { name: 'other', url: at('failed'), event_types: ['response.failed'] });
     await endpoints().create('team-b', { name: 'theirs', url: at('theirs'), event_types: eventTypes });
     await aSender().plan([end]);
@@ -186,7 +180,7 @@ describe('an event of an endpoint', () => {
       status: answers.shift() ?? 200,
       headers: { location: '/other' },
     }));
-    await endpoints().create(tenant, { name: 'mine', url: receiver.url, event_types: eventTypes });
+    await anEndpoint(receiver.url);
     await aSender().plan([end]);
     await eventually(async () =>
       expect(await deliveries()).toEqual([{ state: 'delivered', tries: 3, note: 'answered 200' }]),
@@ -197,7 +191,7 @@ describe('an event of an endpoint', () => {
 
   it('has failed after the last try of its schedule', async () => {
     const receiver = await aReceiver(() => ({ status: 503 }));
-    await endpoints().create(tenant, { name: 'mine', url: receiver.url, event_types: eventTypes });
+    await anEndpoint(receiver.url);
     await aSender({ pausesMs: [1] }).plan([end]);
     await eventually(async () =>
       expect(await deliveries()).toEqual([{ state: 'failed', tries: 2, note: 'answered 503' }]),
@@ -213,7 +207,7 @@ describe('an event of an endpoint', () => {
 
   it('is given up when three days have passed', async () => {
     const receiver = await aReceiver(() => ({ status: 503 }));
-    await endpoints().create(tenant, { name: 'mine', url: receiver.url, event_types: eventTypes });
+    await anEndpoint(receiver.url);
     let now = 1_700_000_000_000;
     const sender = aSender({
       now: () => now,
@@ -230,11 +224,7 @@ describe('an event of an endpoint', () => {
 
   it('is the last one for an endpoint that answers 410, until that gets another URL', async () => {
     const receiver = await aReceiver(({ path }) => ({ status: path === '/hook' ? 410 : 200 }));
-    const { id } = await endpoints().create(tenant, {
-      name: 'mine',
-      url: receiver.url,
-      event_types: eventTypes,
-    });
+    const { id } = await anEndpoint(receiver.url);
     const sender = aSender();
     await sender.plan([end]);
     await eventually(async () =>
@@ -249,7 +239,7 @@ describe('an event of an endpoint', () => {
 
   it('is sent by another process when its own has died', async () => {
     const receiver = await aReceiver();
-    await endpoints().create(tenant, { name: 'mine', url: receiver.url, event_types: eventTypes });
+    await anEndpoint(receiver.url);
     const dead = new WebhookSender({ ...common(), jobs: redis.connect(), logger });
     await dead.plan([end]); // and never starts
     aSender();
@@ -262,7 +252,7 @@ describe('an event of an endpoint', () => {
       calls.push(path);
       return calls.length === 1 ? new Promise<never>(() => undefined) : { status: 200 };
     });
-    await endpoints().create(tenant, { name: 'mine', url: receiver.url, event_types: eventTypes });
+    await anEndpoint(receiver.url);
     const stopping = aSender({ timeoutMs: 600_000 });
     await stopping.plan([end]);
     await eventually(() => expect(calls).toHaveLength(1));
@@ -276,7 +266,7 @@ describe('an event of an endpoint', () => {
   it('does not keep another tenant waiting behind an endpoint that is silent', async () => {
     const silent = await aReceiver(() => new Promise<never>(() => undefined));
     const receiver = await aReceiver();
-    await endpoints().create(tenant, { name: 'silent', url: silent.url, event_types: eventTypes });
+    await anEndpoint(silent.url, 'silent');
     await endpoints().create('team-b', { name: 'theirs', url: receiver.url, event_types: eventTypes });
     const sender = aSender({ timeoutMs: 600_000 });
     const many = Array.from({ length: 100 }, (_, at) => ({ ...end, id: `create-response_${at}` }));
@@ -291,11 +281,7 @@ describe('an event of an endpoint', () => {
   it('does not go to a private network that its URL names', async () => {
     const receiver = await aReceiver();
     const { port } = new URL(receiver.url);
-    await endpoints().create(tenant, {
-      name: 'mine',
-      url: `http://localhost:${port}/hook`,
-      event_types: eventTypes,
-    });
+    await anEndpoint(`http://localhost:${port}/hook`);
     await aSender({ ...common(false), pausesMs: [] }).plan([end]);
     await eventually(async () =>
       expect(await deliveries()).toMatchObject([
@@ -309,7 +295,7 @@ describe('an event of an endpoint', () => {
     const receiver = await aReceiver();
     const { port } = new URL(receiver.url);
     const url = `http://hooks.example:${port}/hook`;
-    await endpoints().create(tenant, { name: 'mine', url, event_types: eventTypes });
+    await anEndpoint(url);
     const lookup = guardedLookup({
       allowPrivate: false,
       lookup: (_host, _options, done) =>
@@ -330,11 +316,7 @@ describe('an event of an endpoint', () => {
 
 describe('the endpoints of a tenant', () => {
   it('belong to it alone', async () => {
-    const { id } = await endpoints().create(tenant, {
-      name: 'mine',
-      url: 'https://example.com/',
-      event_types: eventTypes,
-    });
+    const { id } = await anEndpoint('https://example.com/');
     const unknown = { code: 'not_found' };
     await expect(endpoints().get('team-b', id)).rejects.toMatchObject(unknown);
     await expect(endpoints().update('team-b', id, { name: 'x' })).rejects.toMatchObject(unknown);
@@ -357,19 +339,13 @@ describe('the endpoints of a tenant', () => {
   });
 
   it('are no more than twenty, also when they are made at once', async () => {
-    const tries = Array.from({ length: 25 }, (_, at) =>
-      endpoints().create(tenant, { name: `${at}`, url: 'https://example.com/', event_types: eventTypes }),
-    );
+    const tries = Array.from({ length: 25 }, (_, at) => anEndpoint('https://example.com/', `${at}`));
     const made = await Promise.allSettled(tries);
     expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(20);
   });
 
   it('lose no change that is made at the same time as another one', async () => {
-    const { id } = await endpoints().create(tenant, {
-      name: 'mine',
-      url: 'https://example.com/',
-      event_types: eventTypes,
-    });
+    const { id } = await anEndpoint('https://example.com/');
     await Promise.all([
       endpoints().update(tenant, id, { name: 'ours' }),
       endpoints().update(tenant, id, { event_types: ['response.failed'] }),
@@ -426,11 +402,7 @@ describe('the endpoints of a tenant', () => {
 
   it('can be tried, and say what they answered', async () => {
     const receiver = await aReceiver(() => ({ status: 418 }));
-    const { id } = await endpoints().create(tenant, {
-      name: 'mine',
-      url: receiver.url,
-      event_types: eventTypes,
-    });
+    const { id } = await anEndpoint(receiver.url);
     await expect(endpoints().test(tenant, id, 'response.completed')).rejects.toMatchObject({
       code: 'webhook_endpoint_failed',
       message: 'The endpoint did not take the event: it answered 418.',

@@ -8,17 +8,12 @@ import {
   responseFor,
   withEnd,
 } from '@sluice/contract';
+import { usageOf } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { ChatChunks } from './chat-chunks.ts';
 import { chatChunkSchema, chatCompletionOf, chatCompletionSchema } from './chat-completion.ts';
 
-const usage = {
-  input_tokens: 5,
-  input_tokens_details: { cached_tokens: 2, cache_write_tokens: 0 },
-  output_tokens: 7,
-  output_tokens_details: { reasoning_tokens: 3 },
-  total_tokens: 12,
-};
+const usage = usageOf(5, 7, { cached: 2, reasoning: 3 });
 
 function message(...content: Extract<OutputItem, { type: 'message' }>['content']): OutputItem {
   return { type: 'message', id: 'msg_1', status: 'completed', role: 'assistant', content };

@@ -1,4 +1,5 @@
 import { completed, parseCreateResponse, type Response, responseFor, withEnd } from '@sluice/contract';
+import { said, usageOf } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { embeddingListJson, embeddingListSchema } from './embedding-list.ts';
 import { parseEmbeddingRequest } from './embedding-request.ts';
@@ -54,24 +55,12 @@ describe('a request for embeddings', () => {
 
 describe('a list of embeddings', () => {
   const base64 = Buffer.from(Float32Array.from([0.5, -1.25]).buffer).toString('base64');
-  const usage = {
-    input_tokens: 7,
-    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-    output_tokens: 0,
-    output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: 7,
-  };
+  const usage = usageOf(7, 0);
 
   function ended(...texts: string[]): Response {
     const { input: _, ...request } = parseCreateResponse({ model: 'm', input: 'Hi' });
     const accepted = responseFor(request, { id: 'create-response_0', createdAt: 1, serviceTier: 'default' });
-    const output = texts.map((text, at) => ({
-      type: 'message' as const,
-      id: `msg_${at}`,
-      status: 'completed' as const,
-      role: 'assistant' as const,
-      content: [{ type: 'output_text' as const, text, annotations: [], logprobs: [] }],
-    }));
+    const output = texts.map((text, at) => said(text, `msg_${at}`));
     return withEnd(accepted, completed({ output, usage }, 2));
   }
 

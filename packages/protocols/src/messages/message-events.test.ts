@@ -9,7 +9,7 @@ import {
   ServiceError,
   withEnd,
 } from '@sluice/contract';
-import { costAgainstParsing } from '@sluice/testing';
+import { costAgainstParsing, usageOf } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import {
   type MessageBody,
@@ -22,13 +22,7 @@ import { type GivenEvent, MessageEvents } from './message-events.ts';
 import { messageErrorOf } from './message-params.ts';
 import type { MessageDelivery } from './message-request.ts';
 
-const usage = {
-  input_tokens: 9,
-  input_tokens_details: { cached_tokens: 2, cache_write_tokens: 3 },
-  output_tokens: 7,
-  output_tokens_details: { reasoning_tokens: 3 },
-  total_tokens: 16,
-};
+const usage = usageOf(9, 7, { cached: 2, cacheWrite: 3, reasoning: 3 });
 
 function said(...texts: string[]): OutputItem {
   const content = texts.map((text) => ({

@@ -1,5 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
-import { type FakeUpstream, freePort, latch, startFakeUpstream, type UpstreamHandler } from '@sluice/testing';
+import {
+  type FakeUpstream,
+  freePort,
+  latch,
+  startFakeUpstream,
+  type UpstreamHandler,
+  usageOf,
+} from '@sluice/testing';
 import type { Generation } from '@sluice/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createProvider, type Provider, type ProviderChunk, type ProviderTimeouts } from '../index.ts';
@@ -66,16 +73,7 @@ const vendorNamed = (name: string): SdkVendor => {
 const anthropic = vendorNamed('anthropic');
 const google = vendorNamed('google');
 
-const usage = (input: number, output: number, { cached = 0, reasoning = 0 } = {}) => ({
-  type: 'usage',
-  usage: {
-    input_tokens: input,
-    input_tokens_details: { cached_tokens: cached, cache_write_tokens: 0 },
-    output_tokens: output,
-    output_tokens_details: { reasoning_tokens: reasoning },
-    total_tokens: input + output,
-  },
-});
+const usage = (...counts: Parameters<typeof usageOf>) => ({ type: 'usage', usage: usageOf(...counts) });
 
 describe('recorded streams through the packages of vendors', () => {
   it.each([

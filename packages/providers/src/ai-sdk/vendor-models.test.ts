@@ -1,3 +1,4 @@
+import { usageOf } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { faultOfProvider, type ProviderSettings } from '../index.ts';
 import { all, request, run, timeouts } from '../../test/upstream-wires.ts';
@@ -116,16 +117,7 @@ describe('earlier versions of the specification', () => {
     );
     expect(await all(run(provider, request()))).toEqual([
       { type: 'text', delta: 'Hi' },
-      {
-        type: 'usage',
-        usage: {
-          input_tokens: 5,
-          input_tokens_details: { cached_tokens: 1, cache_write_tokens: 0 },
-          output_tokens: 2,
-          output_tokens_details: { reasoning_tokens: 1 },
-          total_tokens: 7,
-        },
-      },
+      { type: 'usage', usage: usageOf(5, 2, { cached: 1, reasoning: 1 }) },
       { type: 'finish', reason: 'stop' },
     ]);
   });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createParser } from 'eventsource-parser';
-import { costAgainstParsing } from '@sluice/testing';
+import { costAgainstParsing, usageOf } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { ChatReader } from './chat-reader.ts';
 import type { ProviderChunk } from '../provider.ts';
@@ -24,16 +24,7 @@ const delta = (value: object, finish: string | null = null) => ({
   choices: [{ index: 0, delta: value, finish_reason: finish }],
 });
 const piece = (value: object) => delta({ tool_calls: [value] });
-const usage = (input: number, output: number, cached = 0) => ({
-  type: 'usage',
-  usage: {
-    input_tokens: input,
-    input_tokens_details: { cached_tokens: cached, cache_write_tokens: 0 },
-    output_tokens: output,
-    output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: input + output,
-  },
-});
+const usage = (...counts: Parameters<typeof usageOf>) => ({ type: 'usage', usage: usageOf(...counts) });
 const upstreamError = expect.objectContaining({ code: 'upstream_error', disposition: 'retry' });
 
 describe('ChatReader on recorded streams', () => {
@@ -105,7 +96,7 @@ describe('ChatReader on recorded streams', () => {
     expect(readAll(recorded('openai-chat-text-with-logprobs'), true)).toEqual([
       { type: 'text', delta: 'Hi', logprobs: [{ ...top, top_logprobs: [top] }] },
       { type: 'text', delta: '!', logprobs: [{ token: '!', logprob: -0.5, bytes: [33], top_logprobs: [] }] },
-      usage(9, 2, 4),
+      usage(9, 2, { cached: 4 }),
       { type: 'finish', reason: 'stop' },
     ]);
     expect(readAll(recorded('openai-chat-text-with-logprobs'))[0]).toEqual({ type: 'text', delta: 'Hi' });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createParser } from 'eventsource-parser';
-import { costAgainstParsing } from '@sluice/testing';
+import { costAgainstParsing, usageOf } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { ResponsesReader } from './responses-reader.ts';
 import type { ProviderChunk } from '../provider.ts';
@@ -88,16 +88,7 @@ describe('ResponsesReader on recorded streams', () => {
       { type: 'function_call', callKey: '2', callId: 'call_1', name: 'get_weather' },
       { type: 'function_arguments', callKey: '2', delta: '{"city":' },
       { type: 'function_arguments', callKey: '2', delta: '"Oslo"}' },
-      {
-        type: 'usage',
-        usage: {
-          input_tokens: 50,
-          input_tokens_details: { cached_tokens: 10, cache_write_tokens: 0 },
-          output_tokens: 30,
-          output_tokens_details: { reasoning_tokens: 12 },
-          total_tokens: 80,
-        },
-      },
+      { type: 'usage', usage: usageOf(50, 30, { cached: 10, reasoning: 12 }) },
       finish,
     ]);
   });

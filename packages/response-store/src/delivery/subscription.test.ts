@@ -1,4 +1,5 @@
 import { completed, nothingProduced } from '@sluice/contract';
+import { said } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { BoundedReads } from './bounded-reads.ts';
 import { DerivedEvents, type LogReaderOptions } from './log-readers.ts';
@@ -372,13 +373,7 @@ function randomNumbers(seed: number): () => number {
 describe('a subscription to a response without a log', () => {
   const progress = { hasStarted: true, end: undefined as { kind: 'read'; json: string } | undefined };
   const answer = (...texts: string[]) => {
-    const output = texts.map((text, at) => ({
-      type: 'message' as const,
-      id: `m${at}`,
-      role: 'assistant' as const,
-      status: 'completed' as const,
-      content: [{ type: 'output_text' as const, text, annotations: [], logprobs: [] }],
-    }));
+    const output = texts.map((text, at) => said(text, `m${at}`));
     return completed({ ...nothingProduced, output }, 1_700_000_000);
   };
   const printed = (...texts: string[]) =>

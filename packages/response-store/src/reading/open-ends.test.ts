@@ -1,4 +1,5 @@
-import { completed, type OutputItem } from '@sluice/contract';
+import { completed } from '@sluice/contract';
+import { said } from '@sluice/testing';
 import { expect, it } from 'vitest';
 import type { LargeValues } from '../large-values.ts';
 import { printEnd } from '../record/end-json.ts';
@@ -8,13 +9,7 @@ import { type OpenEnd, OpenEnds } from './open-ends.ts';
 const responseId = `create-response_0${'a'.repeat(32)}`;
 const hold = () => Promise.resolve(() => undefined);
 
-function endOf(text: string) {
-  const content = [{ type: 'output_text' as const, text, annotations: [], logprobs: [] }];
-  const output: OutputItem[] = [
-    { type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content },
-  ];
-  return completed({ output, usage: null }, 1);
-}
+const endOf = (text: string) => completed({ output: [said(text)], usage: null }, 1);
 
 /** The ends of a process, over a store that has one end of a response. */
 function opening() {

@@ -1,26 +1,9 @@
-import {
-  completed,
-  failed,
-  failureBody,
-  incomplete,
-  nothingProduced,
-  type OutputItem,
-} from '@sluice/contract';
+import { completed, failed, failureBody, incomplete, nothingProduced } from '@sluice/contract';
+import { said, usageOf } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { parseEnd, parseEndFacts, printEnd } from './end-json.ts';
 
-const usage = {
-  input_tokens: 3,
-  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-  output_tokens: 2,
-  output_tokens_details: { reasoning_tokens: 0 },
-  total_tokens: 5,
-};
-
-function said(text: string): OutputItem {
-  const content = [{ type: 'output_text' as const, text, annotations: [], logprobs: [] }];
-  return { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content };
-}
+const usage = usageOf(3, 2);
 
 describe('the facts of an end', () => {
   it.each([

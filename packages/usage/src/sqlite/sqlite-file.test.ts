@@ -3,7 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { msPerHour, rememberedHours, type UsageFact, type UsageQuery } from '../usage-database.ts';
+import { aFact, hour, sumsByOlderRelease, wholeTime } from '../../test/facts.ts';
+import { msPerHour, rememberedHours, type UsageQuery } from '../usage-database.ts';
 import { SqliteFile } from './sqlite-file.ts';
 
 let folder: string;
@@ -18,33 +19,9 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const hour = 480_000;
-const all: UsageQuery = { from: 0, until: hour * 2, hoursEach: 24, groupBy: [] };
-
-let made = 0;
-function aFact(more: Partial<UsageFact> = {}): UsageFact {
-  made += 1;
-  return {
-    id: `create-response_${made}`,
-    tenant: 'team-a',
-    key: 'a1b2',
-    model: 'm',
-    tier: 'default',
-    label: '',
-    outcome: 'completed',
-    startedAt: hour * msPerHour,
-    endedAt: hour * msPerHour + 1_500,
-    spend: 3_150_000,
-    tokens: { input: 10, cached: 4, output: 5, reasoning: 2 },
-    ...more,
-  };
-}
+const all: UsageQuery = { ...wholeTime, groupBy: [] };
 
 describe('a file of usage', () => {
-  it('has nothing at first', () => {
-    expect(file.sums(all)).toEqual([]);
-  });
-
   it('sums up what responses took', () => {
     const cutOff = aFact({ outcome: 'failed', startedAt: undefined, tokens: { uncounted: 3 } });
     file.record([aFact(), aFact(), cutOff]);
@@ -71,23 +48,6 @@ describe('a file of usage', () => {
         spend: 9_450_000,
       },
     ]);
-  });
-
-  it('counts a fact once, in one call and over several', () => {
-    const fact = aFact();
-    file.record([fact, fact]);
-    file.record([fact, aFact()]);
-    expect(file.sums(all)).toMatchObject([{ responses: 2, input: 20 }]);
-  });
-
-  it('knows nothing of a call that failed', () => {
-    const fact = aFact();
-    // A group that no column takes.
-    const broken = aFact({ model: null as unknown as string });
-    expect(() => file.record([fact, broken])).toThrow('NOT NULL');
-    expect(file.sums(all)).toEqual([]);
-    file.record([fact]);
-    expect(file.sums(all)).toMatchObject([{ responses: 1 }]);
   });
 
   it('tells apart hours, tenants, keys, models and tiers, as far as it is asked', () => {
@@ -151,23 +111,7 @@ describe('a file of usage', () => {
   it('takes over what an older release has summed up', () => {
     const path = join(folder, 'older.sqlite');
     const older = new DatabaseSync(path);
-    const sums = [
-      'completed',
-      'failed',
-      'incomplete',
-      'cancelled',
-      'input',
-      'cached',
-      'cache_write',
-      'output',
-    ]
-      .concat('reasoning', 'uncounted', 'slot_ms')
-      .map((name) => `${name} BIGINT NOT NULL`);
-    older.exec(
-      `CREATE TABLE usage_sums (hour BIGINT, tenant TEXT, key TEXT, model TEXT, tier TEXT, responses BIGINT, ${sums.join(', ')})`,
-    );
-    const values = Array.from({ length: sums.length }, (_, at) => at).join(', ');
-    older.exec(`INSERT INTO usage_sums VALUES (480000, 'team-a', 'k', 'm', 'default', 7, ${values})`);
+    for (const statement of sumsByOlderRelease('team-a')) older.exec(statement);
     for (const _opened of [1, 2]) {
       const newer = new SqliteFile(path);
       expect(newer.sums(all)).toMatchObject([{ responses: 7, input: 4, slotMs: 10, spend: 0 }]);

@@ -1,0 +1,22 @@
+import type { OutputItem, Usage } from '@sluice/contract';
+
+/** What an answer of so many tokens counts. */
+export function usageOf(
+  input: number,
+  output: number,
+  { cached = 0, cacheWrite = 0, reasoning = 0 } = {},
+): Usage {
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWrite },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: input + output,
+  };
+}
+
+/** A whole message of this text. */
+export function said(text: string, id = 'msg_1'): OutputItem {
+  const content = [{ type: 'output_text' as const, text, annotations: [], logprobs: [] }];
+  return { type: 'message', id, status: 'completed', role: 'assistant', content };
+}
