@@ -13,3 +13,13 @@ export function tableText(given: readonly (readonly string[])[]): string {
     )
     .join('\n');
 }
+
+export type Column<Row> = readonly [title: string, cell: (row: Row) => string];
+
+/** A table with a line for each row, like `tableText`. */
+export function columnsText<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+  return tableText([
+    columns.map(([title]) => title),
+    ...rows.map((row) => columns.map(([, cell]) => cell(row))),
+  ]);
+}

@@ -5,8 +5,8 @@ import { FatalError } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
 import { openOperator, type Operator } from '../queues/operator.ts';
-import { tableText } from '../table.ts';
 import type { Surroundings } from '../service-sources.ts';
+import { type Column, columnsText } from '../table.ts';
 import { untilOpen } from './until-open.ts';
 
 const usage = `Usage: sluice cells [list] [flags]
@@ -90,9 +90,7 @@ function isVerb(word: string): word is keyof typeof verbs {
   return Object.hasOwn(verbs, word);
 }
 
-type Column = [title: string, cell: (row: CellRow) => string];
-
-const columns: readonly Column[] = [
+const columns: readonly Column<CellRow>[] = [
   ['cell', ({ cell }) => cell],
   ['address', ({ address }) => address ?? '-'],
   ['from', ({ origin }) => origin ?? '-'],
@@ -109,13 +107,7 @@ const columns: readonly Column[] = [
 async function list(operator: Operator, isJson: boolean): Promise<void> {
   const rows = await cellRows(operator);
   if (isJson) for (const row of rows) console.log(JSON.stringify(row));
-  else
-    console.log(
-      tableText([
-        columns.map(([title]) => title),
-        ...rows.map((row) => columns.map(([, cell]) => cell(row))),
-      ]),
-    );
+  else console.log(columnsText(columns, rows));
   for (const { cell, waits_for: waitsFor } of rows)
     if (waitsFor.length > 0)
       console.error(`sluice: the cell '${cell}' waits to be reached by ${waitsFor.join(', ')}`);

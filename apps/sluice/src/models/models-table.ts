@@ -1,6 +1,6 @@
 import type { DiscoveringProvider, RouteSettings } from '@sluice/config';
 import type { KnownList } from '@sluice/wiring';
-import { tableText } from '../table.ts';
+import { type Column, columnsText } from '../table.ts';
 
 /** A model, as the command prints it. */
 export interface ModelRow {
@@ -16,9 +16,7 @@ export interface ModelRow {
   concurrency: number | null;
 }
 
-type Column = [title: string, cell: (row: ModelRow) => string];
-
-const columns: readonly Column[] = [
+const columns: readonly Column<ModelRow>[] = [
   ['model', ({ model }) => model],
   ['from', ({ from }) => from],
   ['routes', ({ model, routes }) => routes.map((route) => routeText(route, model)).join(', ')],
@@ -30,10 +28,7 @@ const columns: readonly Column[] = [
 ];
 
 export function modelsTable(rows: readonly ModelRow[]): string {
-  return tableText([
-    columns.map(([title]) => title),
-    ...rows.map((row) => columns.map(([, cell]) => cell(row))),
-  ]);
+  return columnsText(columns, rows);
 }
 
 function routeText({ provider, model }: RouteSettings, id: string): string {

@@ -5,8 +5,8 @@ import { FatalError } from '@sluice/runtime';
 import { nameToList, parseFlags } from '../command-flags.ts';
 import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
 import { openOperator } from '../queues/operator.ts';
-import { tableText } from '../table.ts';
 import type { Surroundings } from '../service-sources.ts';
+import { type Column, columnsText } from '../table.ts';
 import { changeProviders } from './change-providers.ts';
 
 export const providersUsage = `Usage: sluice providers [list] [ID] [flags]
@@ -58,16 +58,14 @@ export async function runProviders(argv: readonly string[], place: Surroundings)
     for (const row of rows) console.log(JSON.stringify(row));
     return;
   }
-  if (rows.length > 0) console.log(providersTable(rows));
+  if (rows.length > 0) console.log(columnsText(columns, rows));
   if (id !== undefined) return;
   for (const { id: unusable, problem } of models.unusableProviders) {
     console.error(`sluice: the stored provider '${unusable}' is not in effect: ${problem}`);
   }
 }
 
-type Column = [title: string, cell: (row: ProviderRow) => string];
-
-const columns: readonly Column[] = [
+const columns: readonly Column<ProviderRow>[] = [
   ['provider', ({ id }) => id],
   ['from', ({ origin }) => origin],
   ['type', ({ type }) => type],
@@ -76,10 +74,3 @@ const columns: readonly Column[] = [
   ['discovers', ({ discover }) => (discover ? 'yes' : 'no')],
   ['models', ({ models }) => String(models)],
 ];
-
-function providersTable(rows: readonly ProviderRow[]): string {
-  return tableText([
-    columns.map(([title]) => title),
-    ...rows.map((row) => columns.map(([, cell]) => cell(row))),
-  ]);
-}

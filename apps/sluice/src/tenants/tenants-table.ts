@@ -1,14 +1,15 @@
 import { type LimitName, limitNames, tenantLimits } from '@sluice/contract/tenant-limits';
 import type { ReportedTenant } from '@sluice/tenants';
-import { tableText } from '../table.ts';
+import { type Column, columnsText } from '../table.ts';
 
-type Column = [title: string, cell: (tenant: ReportedTenant) => string];
-
-const columns: readonly Column[] = [
+const columns: readonly Column<ReportedTenant>[] = [
   ['tenant', ({ tenant }) => tenant],
   ['weight', ({ weight }) => String(weight)],
-  ...limitNames.flatMap((name): Column[] => {
-    const column: Column = [tenantLimits[name].short.toLowerCase(), (tenant) => usedOf(name, tenant)];
+  ...limitNames.flatMap((name): Column<ReportedTenant>[] => {
+    const column: Column<ReportedTenant> = [
+      tenantLimits[name].short.toLowerCase(),
+      (tenant) => usedOf(name, tenant),
+    ];
     return name === 'concurrent' ? [column, ['in line', ({ use }) => String(use.in_line ?? '-')]] : [column];
   }),
   ['tiers', ({ tiers }) => tiers.join(',') || '-'],
@@ -17,8 +18,7 @@ const columns: readonly Column[] = [
 
 /** Tenants as a table, one line for each: the use, and behind a stroke the limit, if there is one. */
 export function tenantsTable(tenants: readonly ReportedTenant[]): string {
-  const rows = tenants.map((tenant) => columns.map(([, cell]) => cell(tenant)));
-  return tableText([columns.map(([title]) => title), ...rows]);
+  return columnsText(columns, tenants);
 }
 
 /** The limit alone where no use is reported. */
