@@ -1,5 +1,5 @@
 import type { Generation } from '@sluice/contract';
-import { startFakeUpstream, type UpstreamHandler } from '@sluice/testing';
+import { type FakeUpstream, startFakeUpstream, type UpstreamHandler } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Provider, ProviderChunk } from './provider.ts';
 import { createProvider } from './registry.ts';
@@ -57,6 +57,27 @@ async function simulatorStage(): Promise<Stage> {
   };
 }
 
+/** The stage of a provider that calls a fake upstream, which `answer` makes behave as a scenario says. */
+function upstreamStage(
+  upstream: FakeUpstream,
+  provider: Provider,
+  answer: (scenario: Scenario) => void,
+): Stage {
+  return {
+    provider,
+    prepare(scenario) {
+      answer(scenario);
+      return request({ tools });
+    },
+    called: async () => void (await upstream.request(0)),
+    closed: async () => expect(await (await upstream.request(0)).ended).toBe('aborted'),
+    async stop() {
+      await provider.close();
+      await upstream.close();
+    },
+  };
+}
+
 async function httpStage(wire: Wire): Promise<Stage> {
   const upstream = await startFakeUpstream();
   const provider = createProvider({ type: wire.type, id: 'up', baseUrl: upstream.baseUrl }, timeouts);
@@ -83,19 +104,7 @@ async function httpStage(wire: Wire): Promise<Stage> {
     },
     failure: ({ json }) => json(500, { error: { message: 'secret words of the upstream' } }),
   };
-  return {
-    provider,
-    prepare(scenario) {
-      wire.handle(upstream, handlers[scenario]);
-      return request({ tools });
-    },
-    called: async () => void (await upstream.request(0)),
-    closed: async () => expect(await (await upstream.request(0)).ended).toBe('aborted'),
-    async stop() {
-      await provider.close();
-      await upstream.close();
-    },
-  };
+  return upstreamStage(upstream, provider, (scenario) => wire.handle(upstream, handlers[scenario]));
 }
 
 async function llamaCppStage(): Promise<Stage> {
@@ -143,19 +152,7 @@ async function vendorStage(vendor: SdkVendor): Promise<Stage> {
     },
     failure: ({ json }) => json(500, vendor.errorBody('secret words of the upstream', 'api_error')),
   };
-  return {
-    provider,
-    prepare(scenario) {
-      answerVendor(vendor, upstream, handlers[scenario]);
-      return request({ tools });
-    },
-    called: async () => void (await upstream.request(0)),
-    closed: async () => expect(await (await upstream.request(0)).ended).toBe('aborted'),
-    async stop() {
-      await provider.close();
-      await upstream.close();
-    },
-  };
+  return upstreamStage(upstream, provider, (scenario) => answerVendor(vendor, upstream, handlers[scenario]));
 }
 
 /** The recorded tools under the names of these tests, without arguments. */

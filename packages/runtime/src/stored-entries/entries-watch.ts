@@ -1,3 +1,4 @@
+import { pause } from '../pause.ts';
 import type { EntriesSnapshot } from './stored-entries.ts';
 
 /** Something with a version; see `EntriesSnapshot`. */
@@ -31,8 +32,7 @@ export class EntriesWatch<Snapshot extends Versioned = EntriesSnapshot> {
   #running: Promise<void> | undefined;
   /** The look that was asked for last. One at a time: an older one must not be applied behind a newer one. */
   #looking: Promise<void> = Promise.resolve();
-  #isStopping = false;
-  #wake = () => {};
+  readonly #stopping = new AbortController();
 
   constructor(options: EntriesWatchOptions<Snapshot>) {
     this.#options = options;
@@ -60,17 +60,17 @@ export class EntriesWatch<Snapshot extends Versioned = EntriesSnapshot> {
 
   /** Ends the watch; may be called twice, or without a start. Resolves when no look is under way. */
   async stop(): Promise<void> {
-    this.#isStopping = true;
-    this.#wake();
+    this.#stopping.abort();
     await this.#running;
   }
 
   async #run(): Promise<void> {
     const { intervalMs = defaultIntervalMs, retryMs = defaultRetryMs, onError } = this.#options;
+    const { signal } = this.#stopping;
     let pauseMs = intervalMs;
-    while (!this.#isStopping) {
-      await this.#pause(pauseMs);
-      if (this.#isStopping) return;
+    while (!signal.aborted) {
+      await pause(pauseMs, signal);
+      if (signal.aborted) return;
       try {
         await this.look();
         pauseMs = intervalMs;
@@ -79,15 +79,5 @@ export class EntriesWatch<Snapshot extends Versioned = EntriesSnapshot> {
         onError(error);
       }
     }
-  }
-
-  #pause(ms: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, ms);
-    this.#wake = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    return promise;
   }
 }

@@ -2,6 +2,7 @@ import type { ModelSettings } from '@sluice/config';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ModelChanges } from './model-changes.ts';
 import { FakeModelStore } from '../../test/fake-model-store.ts';
+import { simulator } from '../../test/settings-of-models.ts';
 import { type ModelsAndProviders, parseStored } from './stored-settings.ts';
 
 const ofFile: ModelSettings = {
@@ -12,9 +13,7 @@ const ofFile: ModelSettings = {
 };
 const fileOf = (): ModelsAndProviders => ({
   models: [ofFile],
-  providers: [
-    { id: 'one', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0, seed: 0, reasoning: false },
-  ],
+  providers: [simulator('one')],
 });
 let file: ModelsAndProviders;
 let store: FakeModelStore;

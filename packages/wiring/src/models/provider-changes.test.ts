@@ -1,18 +1,11 @@
-import type { ProviderSettings } from '@sluice/config';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { FakeModelStore } from '../../test/fake-model-store.ts';
+import { simulator } from '../../test/settings-of-models.ts';
 import { ModelChanges } from './model-changes.ts';
 import { ProviderChanges } from './provider-changes.ts';
 import { parseStored } from './stored-settings.ts';
 
-const filed: ProviderSettings = {
-  id: 'filed',
-  type: 'simulator',
-  firstTokenMs: 0,
-  tokensPerSecond: 0,
-  seed: 0,
-  reasoning: false,
-};
+const filed = simulator('filed');
 const house = { id: 'house', type: 'openai-chat', baseUrl: 'http://10.0.0.1/v1' };
 let store: FakeModelStore;
 let changes: ProviderChanges;

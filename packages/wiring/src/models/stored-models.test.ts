@@ -1,14 +1,11 @@
 import type { ModelSettings, ProviderSettings } from '@sluice/config';
 import { costAgainstParsing } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
-import { LiveModels } from './live-models.ts';
+import { liveModels, simulator } from '../../test/settings-of-models.ts';
 import { usableModels } from './stored-models.ts';
 import { parseStored, type StoredEntry } from './stored-settings.ts';
 
-const providers: ProviderSettings[] = [
-  { id: 'one', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0, seed: 0, reasoning: false },
-  { id: 'two', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0, seed: 0, reasoning: false },
-];
+const providers: ProviderSettings[] = [simulator('one'), simulator('two')];
 const model = (id: string, more: Partial<ModelSettings> = {}): ModelSettings => ({
   id,
   queue: id,
@@ -78,16 +75,7 @@ describe('stored models', () => {
 });
 
 describe('live models', () => {
-  function aLive() {
-    return new LiveModels({
-      settings: {
-        models: [model('a')],
-        providers,
-        timeouts: { queueMs: 1_000, backgroundQueueMs: 1_000, totalMs: 1_000 } as never, // The others are not read.
-      },
-      isEmpty: () => Promise.resolve(true),
-    });
-  }
+  const aLive = () => liveModels({ models: [model('a')], providers });
 
   it('serve a stored model that was removed, also in a process that starts behind that', () => {
     const running = aLive();

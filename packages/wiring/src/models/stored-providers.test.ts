@@ -1,6 +1,6 @@
 import type { ModelSettings, StoredProvider } from '@sluice/config';
 import { expect, it } from 'vitest';
-import { LiveModels } from './live-models.ts';
+import { liveModels, simulator } from '../../test/settings-of-models.ts';
 import type { StoredEntry } from './stored-settings.ts';
 
 const house: StoredProvider = {
@@ -14,34 +14,13 @@ const model: ModelSettings = {
   queue: 'night',
   routes: [{ provider: 'house', model: 'x' }],
 };
-const ofFile = {
-  models: [],
-  providers: [
-    {
-      id: 'filed',
-      type: 'simulator' as const,
-      firstTokenMs: 0,
-      tokensPerSecond: 0,
-      seed: 0,
-      reasoning: false,
-    },
-  ],
-};
+const ofFile = { models: [], providers: [simulator('filed')] };
 const stored = <Value extends { id: string }>(value: Value, removedAt?: number) =>
   new Map<string, StoredEntry<Value>>([
     [value.id, { value, changedAt: 1, ...(removedAt !== undefined && { removedAt }) }],
   ]);
 
-function aLive() {
-  return new LiveModels({
-    settings: {
-      ...ofFile,
-      upstreamKeys: { UPSTREAM_HOUSE: 'sk-1' },
-      timeouts: { queueMs: 1_000, backgroundQueueMs: 1_000, totalMs: 1_000 } as never, // The others are not read.
-    },
-    isEmpty: () => Promise.resolve(true),
-  });
-}
+const aLive = () => liveModels({ ...ofFile, upstreamKeys: { UPSTREAM_HOUSE: 'sk-1' } });
 
 const idsOf = (list: readonly { id: string }[]) => list.map(({ id }) => id);
 

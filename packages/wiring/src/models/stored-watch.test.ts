@@ -1,7 +1,7 @@
 import type { ModelSettings } from '@sluice/config';
 import { createLogger } from '@sluice/runtime';
 import { expect, it } from 'vitest';
-import { LiveModels } from './live-models.ts';
+import { liveModels, simulator } from '../../test/settings-of-models.ts';
 import type { StoredSnapshot } from './stored-settings.ts';
 import { StoredWatch } from './stored-watch.ts';
 
@@ -13,16 +13,7 @@ function snapshotOf(version: string | undefined, ...models: ModelSettings[]): St
 }
 
 function aWatch() {
-  const live = new LiveModels({
-    settings: {
-      models: [model('a')],
-      providers: [
-        { id: 'one', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0, seed: 0, reasoning: false },
-      ],
-      timeouts: { queueMs: 1_000, backgroundQueueMs: 1_000, totalMs: 1_000 } as never, // The others are not read.
-    },
-    isEmpty: () => Promise.resolve(true),
-  });
+  const live = liveModels({ models: [model('a')], providers: [simulator('one')] });
   let now: StoredSnapshot | Error = snapshotOf(undefined);
   const answer = () => (now instanceof Error ? Promise.reject(now) : Promise.resolve(now));
   const store = { read: answer, version: async () => (await answer()).version };
