@@ -343,11 +343,11 @@ describe('subscription', () => {
       log.push(...events);
       const isEnd = number > total;
       store.hasEnd = isEnd;
-      const said = message(events, isEnd);
+      const told = message(events, isEnd);
       const fate = random();
-      if (fate < 0.15) late.push(said);
-      else if (fate < 0.75) subscription.offer(said);
-      if (fate > 0.6 && fate < 0.75) subscription.offer(said);
+      if (fate < 0.15) late.push(told);
+      else if (fate < 0.75) subscription.offer(told);
+      if (fate > 0.6 && fate < 0.75) subscription.offer(told);
       if (random() < 0.2) {
         for (const each of late) subscription.offer(each);
         late = [];
