@@ -41,7 +41,7 @@ export class CellMemories implements Memory {
     };
   }
 
-  /** Of each cell: one may be full while the others have room. */
+  /** The memory of each cell: one may be full while the others have room. */
   get byCell(): CellMemory[] {
     return this.#cells.all.map(({ name }) => ({ cell: name, used: this.#memories.in(name)?.used }));
   }

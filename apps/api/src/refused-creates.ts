@@ -1,7 +1,7 @@
 import type { Telemetry } from '@sluice/runtime';
 import { asServiceError } from './plugins/error-handler.ts';
 
-/** Whose request was refused, and for which model; empty when that was not known yet. */
+/** The tenant whose request was refused, and the model; empty when that was not known yet. */
 export interface RefusedCreate {
   tenant: string;
   model: string;

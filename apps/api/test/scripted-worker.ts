@@ -159,7 +159,7 @@ function startRun(generation: Generation, call: ProviderCall) {
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
     },
   };
-  ended.promise.catch(() => undefined); // Whoever reads the chunks is told.
+  ended.promise.catch(() => undefined); // The reader of the chunks is told.
   async function* chunks(scripted: Promise<void>): AsyncGenerator<ProviderChunk> {
     scripted.catch((error: unknown) => ended.reject(error));
     const onAbort = () => {

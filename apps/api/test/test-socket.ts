@@ -7,7 +7,7 @@ export type Frame = Record<string, unknown> & { type: string };
 export interface SocketOptions {
   key: string;
   headers: Record<string, string>;
-  /** Of the WebSocket protocol. */
+  /** The version of the WebSocket protocol. */
   protocolVersion: number;
   /** Called with each frame that is an event. */
   onEvent: (event: unknown) => void;

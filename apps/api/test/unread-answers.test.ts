@@ -110,7 +110,7 @@ describe('an answer that its caller does not read', () => {
     const { held } = api.bodyBudget;
     expect((await api.get(path)).status).toBe(200);
     expect(api.bodyBudget.held).toBe(held);
-    // Of another tenant it holds up nobody, and no short answer of the same one.
+    // It holds up no other tenant, and no short answer of the same one.
     expect((await api.get('/v1/models')).status).toBe(200);
     if (!served.destroyed) await within(once(served, 'close'));
     await eventually(() => api.bodyBudget.held === 0);

@@ -5,7 +5,7 @@ import type { Mistimed } from '@sluice/queue';
  * wait since it was first seen, by the store's clock alone: a worker with a wrong clock has no shorter pauses than others.
  */
 export class MistimedJobs {
-  /** Those of the last pass, and of this one, by id: the time for which a job waits, and when it was first seen to wait for that. */
+  /** The jobs of the last pass and of this one, by id: the time for which a job waits, and when it was first seen to wait for that. */
   #before = new Map<string, { dueAt: number; since: number }>();
   #seen = new Map<string, { dueAt: number; since: number }>();
 

@@ -30,7 +30,7 @@ export interface WaitsForRoomOptions {
 export class WaitsForRoom {
   readonly #options: WaitsForRoomOptions;
   readonly #waiting = new Map<string, { tenant: string; until: number }>();
-  /** Those of each tenant, which has waited longest first. The tenants are in the order of their turns. */
+  /** The waiting inputs of each tenant, the one that has waited longest first. The tenants are in the order of their turns. */
   readonly #lines = new Map<string, Map<string, WaitingInput>>();
   #lookAt = Number.NEGATIVE_INFINITY;
 

@@ -14,7 +14,7 @@ import {
 
 export interface BatchRecordsOptions<Endpoint extends LineEndpoint> {
   store: BatchStore;
-  /** Those of its lines: batches of other endpoints do not exist here. */
+  /** The endpoints of its lines: batches of other endpoints do not exist here. */
   endpoints: readonly Endpoint[];
   /** Milliseconds since 1970, by the clock that all processes have. */
   now: () => number;

@@ -26,7 +26,7 @@ export function folderOf({ name, version }: Installable): string {
   return join(cache, 'sluice-bench', `${name}-${version}`);
 }
 
-/** Those of these that the command line names, or all when it names none, installed. */
+/** Installs those of these that the command line names, or all when it names none. */
 export async function installChosen<Program extends Installable>(
   known: readonly Program[],
   { rivals, progress }: { rivals: readonly string[]; progress: Progress },

@@ -20,7 +20,7 @@ interface ChatOptions {
   model: string;
   apiKey: string;
   maxRetries: number;
-  /** Of each request. */
+  /** Headers of each request. */
   headers: Record<string, string>;
 }
 

@@ -29,7 +29,7 @@ export interface FunctionCall {
 }
 
 interface Conversation {
-  /** Which prompts begin it. */
+  /** Matches the prompts that begin it. */
   when: RegExp;
   answer: (question: Question) => Answer;
 }

@@ -8,7 +8,7 @@ import { type CreateRequest, type DeletedResponse, isTerminal, type ResponseObje
 export interface ClientOptions {
   /** The address of a mount, such as `http://127.0.0.1:3000/v1`. */
   baseUrl?: string;
-  /** Those of several apis of one service. The next one is used when one does not answer. */
+  /** The addresses of several apis of one service. The next one is used when one does not answer. */
   baseUrls?: readonly string[];
   apiKey: string;
   /** Default: the global one. */

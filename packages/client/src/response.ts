@@ -62,7 +62,7 @@ export interface ResponseObject {
   created_at: number;
   completed_at: number | null;
   status: Status;
-  /** Of one that waits: 1 is next. */
+  /** The place of one that waits: 1 is next. */
   queue_position?: number | undefined;
   /** When that is expected to start, in Unix seconds; null while nobody can tell. */
   estimated_start_at?: number | null | undefined;

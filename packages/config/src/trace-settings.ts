@@ -1,7 +1,7 @@
 import type { Problem } from './config-error.ts';
 import { type Environment, readVariable } from './environment-variables.ts';
 
-/** Which traces are sampled, by the names of OpenTelemetry. */
+/** The samplers of traces, by the names of OpenTelemetry. */
 const samplers = [
   'always_on',
   'always_off',

@@ -33,7 +33,7 @@ export interface CachingRequest {
 export interface ParseOptions {
   /** Whether a list without items is fine although nothing is continued. */
   mayBeEmpty?: boolean;
-  /** Which tools upstreams run; none by default. */
+  /** The tools that upstreams run; none by default. */
   hostedTools?: HostedToolsOfModels | undefined;
   /** Most characters of the name of a tool; those of the Responses API by default. */
   longestToolName?: number;

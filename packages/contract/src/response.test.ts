@@ -79,7 +79,7 @@ const everything = {
   prompt_cache_key: 'p',
 };
 
-/** Of a client whose tools are dropped. */
+/** A member of a client whose tools are dropped. */
 const codex = { client_metadata: { 'x-codex-installation-id': 'x' } };
 
 describe('response object', () => {

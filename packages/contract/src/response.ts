@@ -115,7 +115,7 @@ const members = {
 /**
  * A response inside the service. It has no `object`, because that depends on the mount it is sent from.
  *
- * Of the members of a body, only `user` and `text.verbosity` may be absent. SDKs and the public compliance suite fail without the others.
+ * Only `user` and `text.verbosity` may be absent from a body. SDKs and the public compliance suite fail without the others.
  */
 export const responseSchema = z.object({
   id,

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 /** `external`: the operator's Redis. `server`: a server from the PATH. `embedded`: Valkey as WebAssembly. */
 export type StoreKind = 'external' | 'server' | 'embedded';
 
-/** Which Redis to use, and the reason for the operator to read. */
+/** The Redis to use, and the reason for the operator to read. */
 export type StoreChoice =
   | { kind: 'external'; url: string; why: string }
   | { kind: 'server'; binary: string; why: string }

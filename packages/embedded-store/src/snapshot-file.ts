@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 type WasiImports = Record<string, (...args: number[]) => number>;
 
-/** Of WASI. */
+/** The result codes of WASI. */
 const SUCCESS = 0;
 const IO_ERROR = 29;
 

@@ -14,7 +14,7 @@ export interface RowFilter {
   /** Whether a row matches. */
   test(row: FilteredRow): boolean;
   /**
-   * Which of the fields with facets a row does not match, as a set of bits in the order of `facetFields`; -1 when it does not
+   * The fields with facets that a row does not match, as a set of bits in the order of `facetFields`; -1 when it does not
    * match the rest of the filter.
    */
   misses(row: FilteredRow): number;

@@ -27,7 +27,7 @@ export interface KeptDelivery<Data> {
 export interface DeliveryQueueOptions {
   connection: Redis;
   keyPrefix: string;
-  /** Of the queue. It has a colon in no form, and is never the encoded name of a model. */
+  /** The name of the queue. It has a colon in no form, and is never the encoded name of a model. */
   name: string;
   onError: (error: Error) => void;
 }

@@ -54,7 +54,7 @@ const mostInLine = 256 * 1024 * 1024;
 export interface PlaceOfNew {
   previousId?: string | null | undefined;
   idempotencyKey?: string | undefined;
-  /** Those of its tenant. */
+  /** The limits of its tenant. */
   limits: Readonly<GivenLimits>;
 }
 

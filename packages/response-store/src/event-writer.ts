@@ -63,7 +63,7 @@ export interface EventWriterOptions {
   onLetIn?: StoreAccess['onLetIn'];
   outbox?: StoreAccess['outbox'];
   responseId: string;
-  /** Of the response, for the outbox. */
+  /** The request of the response, for the outbox. */
   request: ToldRequest;
   token: string;
   /** The last number in the log so far. */

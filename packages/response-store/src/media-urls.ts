@@ -3,7 +3,7 @@ import { partsOf } from './file-references.ts';
 
 /** The first members of an input that name a URL which an upstream would have to fetch. */
 export interface MediaUrls {
-  /** Of an image or a video. */
+  /** The URL of an image or a video. */
   media?: string;
   file?: string;
 }

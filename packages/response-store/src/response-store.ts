@@ -187,7 +187,7 @@ export class ResponseStore {
     return openQueues(this.access, cell);
   }
 
-  /** Which of these responses of a cell have no end, in their order. */
+  /** Says of each of these responses of a cell, in their order, whether it has no end. */
   areOpen(cell: Cell, ids: readonly string[]): Promise<boolean[]> {
     return areOpen(this.access, cell, ids);
   }

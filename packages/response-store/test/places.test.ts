@@ -93,7 +93,7 @@ describe('a tenant that may run two at a time', () => {
       expect(letIn()).toEqual([next]);
       expect(await start(next)).toBe('run');
     }
-    // Whoever put its job where no worker takes it is to remove that.
+    // The one who put its job where no worker takes it is to remove that.
     expect(await store.attempts.standInLine(first)).toBe(false);
   });
 

@@ -139,7 +139,7 @@ export interface AcceptedOptions {
   by?: CallerStore;
   deadline?: () => number;
   idempotency?: Accepting['idempotency'];
-  /** Of a token of each kind, in billionths of the currency. */
+  /** Prices of a token of each kind, in billionths of the currency. */
   price?: string;
   /** The API key, by its stored name. */
   key?: string;

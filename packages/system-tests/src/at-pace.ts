@@ -9,7 +9,7 @@ export interface Pace {
 
 /**
  * Asks at fixed due times, whatever became of those before. Resolves with how long each took from its due time, in milliseconds.
- * Whoever asks one after the other from when it is sent meets a stall of a second once, and its 99th percentile shows nothing.
+ * A caller who asks one after the other and counts from when it sends meets a stall of a second once, and its 99th percentile shows nothing.
  */
 export async function atPace(ask: () => Promise<void>, { everyMs, until }: Pace): Promise<number[]> {
   const lasting = { is: true };

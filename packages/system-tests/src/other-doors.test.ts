@@ -196,7 +196,7 @@ describe.each(Object.entries(doors))('behind the door of %s', (_name, door) => {
     expect(door.textOf(second)).toBe(answer);
     expect(await streamedText(door, followed)).toBe(answer);
     expect([callsOf(whole.call.input), callsOf(streamed.call.input)]).toEqual([1, 1]);
-    // Whoever comes once more gets the same answer, in any mode.
+    // A caller who comes once more gets the same answer, in any mode.
     expect(await bodyOf(await ask(door, whole.call.input, { at: 0, key: whole.key }))).toBe(second);
     const options = { at: 0, isStream: true, key: streamed.key };
     expect(await streamedText(door, await ask(door, streamed.call.input, options))).toBe(answer);

@@ -44,7 +44,7 @@ export interface KeysOfService {
   settings: Settings;
   hasDevelopmentKey: boolean;
   stored: StoredKeys;
-  /** Those of the file first. */
+  /** The keys of the file come first. */
   keys: KeySettings[];
   conflicts: KeyConflict[];
   tenants: Tenant[];

@@ -1,13 +1,13 @@
 /** The usage of one response. Times are milliseconds of the store's clock. */
 export interface UsageFact {
-  /** Of the response. A fact that is recorded again, under the same id, counts once. */
+  /** The id of the response. A fact that is recorded again, under the same id, counts once. */
   id: string;
   tenant: string;
   /** The API key, by the first characters of its SHA-256; empty when that is not known. */
   key: string;
   model: string;
   tier: string;
-  /** Of its metadata; empty without one. */
+  /** The label in its metadata; empty without one. */
   label: string;
   outcome: 'completed' | 'failed' | 'incomplete' | 'cancelled';
   /** Undefined when it never ran. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { WebhookEvent, WebhookEventType } from '@sluice/contract';
 
-/** Of the queue in BullMQ. It is the encoded name of no model, since it cannot be decoded. */
+/** The name of the queue in BullMQ. It is the encoded name of no model, since it cannot be decoded. */
 export const webhookQueueName = 'webhooks%';
 
 /** An event on its way to one endpoint. */

@@ -18,7 +18,7 @@ export function hintOf(secret: string): string {
 export interface SignedText {
   /** The same for every try of a delivery. It has no full stop. */
   id: string;
-  /** Of this try, in seconds since 1970: receivers refuse one that is more than five minutes from theirs. */
+  /** The time of this try, in seconds since 1970: receivers refuse one that is more than five minutes from theirs. */
   timestamp: number;
   body: string;
 }

@@ -12,7 +12,7 @@ export function outboxReaders({ webhooks, usage }: Pick<Settings, 'webhooks' | '
   return [...(webhooks.enabled ? ['webhooks' as const] : []), ...(usage.enabled ? ['usage' as const] : [])];
 }
 
-/** Which ends they need to be told of; undefined when there are none. */
+/** The ends that they need to be told of; undefined when there are none. */
 export function outboxWriting(settings: Pick<Settings, 'webhooks' | 'usage'>): OutboxWriting | undefined {
   const readers = outboxReaders(settings);
   if (readers.length === 0) return undefined;

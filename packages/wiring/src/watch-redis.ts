@@ -101,7 +101,7 @@ export class RedisWatches implements Pick<RedisWatch, keyof RedisWatch> {
     return [...this.#cells].filter(([, { watch }]) => !watch.isWell).map(([name]) => name);
   }
 
-  /** Those of the first cell. */
+  /** The facts of the first cell. */
   get facts(): RedisWatch['facts'] {
     return this.#watches[0]?.facts;
   }

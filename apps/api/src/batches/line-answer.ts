@@ -65,7 +65,7 @@ export function wrongLine(
   );
 }
 
-/** Those of the problems of lines that are codes of errors, too. */
+/** The problems of lines that are codes of errors, too. */
 const problemCodes = ['unsupported_value', 'request_too_large'] as const satisfies ErrorCode[];
 
 /** The answer to a line whose response has ended, as its endpoint would have given it. A long body is made of the answer as it is read. */

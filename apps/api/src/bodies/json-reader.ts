@@ -33,7 +33,7 @@ export interface JsonReaderParts {
   >;
   /** Threads of their own: counting takes longer, and no body waits for it. */
   counting: Pick<JsonThreads, 'countTokens'>;
-  /** Which tools the upstreams of each model run; none by default. */
+  /** The tools that the upstreams of each model run; none by default. */
   hostedTools?: (() => HostedToolsOfModels) | undefined;
   /** Asked for with each body. */
   sealingKeys: () => readonly SealingKey[];

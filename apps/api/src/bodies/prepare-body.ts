@@ -59,7 +59,7 @@ interface ParsedBody extends Pick<PreparedBody, 'chat' | 'message' | 'embedding'
 interface ParserOptions {
   /** Whether the caller has a key with which it can come back. */
   withDigest?: boolean;
-  /** Which tools the upstreams of each model run; none by default. */
+  /** The tools that the upstreams of each model run; none by default. */
   hostedTools?: HostedToolsOfModels | undefined;
 }
 

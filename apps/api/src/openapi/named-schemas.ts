@@ -172,7 +172,7 @@ export const answerSchemas = {
   BatchList: batchListSchema,
 } satisfies Record<string, z.ZodType>;
 
-/** Those of the admin API, whose names say so: what clients are made from has no use for them. */
+/** Schemas of the admin API, whose names say so: what clients are made from has no use for them. */
 export const adminRequestSchemas = {
   AdminStartAct: startActSchema,
   AdminResponseFilter: responseFilterSchema,

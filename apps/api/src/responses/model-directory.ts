@@ -23,7 +23,7 @@ export class ModelDirectory {
   }
 }
 
-/** Which tools the upstreams of each model run. */
+/** The tools that the upstreams of each model run. */
 export function hostedToolsOf(models: readonly ModelSettings[]): HostedToolsOfModels {
   return Object.fromEntries(models.map(({ id, hostedTools = [] }) => [id, hostedTools]));
 }

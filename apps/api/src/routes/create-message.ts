@@ -72,7 +72,7 @@ export function messageFraming(delivery: MessageDelivery, requestId: string): St
         .flatMap((event) => message.of(event))
         .map(({ frame, texts }) => ({ text: frameOf(frame.type, JSON.stringify(frame)), texts }));
       if (frames.every(({ texts }) => texts === undefined)) return frames.map(({ text }) => text).join('');
-      // Those of events that have waited have their texts from elsewhere.
+      // Frames of events that have waited have their texts from elsewhere.
       return frames.flatMap(({ text, texts }) => texts?.piecesOf(text) ?? Buffer.from(text));
     },
     caughtUp: () => '',

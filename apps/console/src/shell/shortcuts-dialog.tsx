@@ -17,7 +17,7 @@ const shortcuts = [
   ['?', 'This list'],
 ] as const;
 
-/** Which keys lead where. */
+/** Shows where each key leads. */
 export function ShortcutsDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
   return (
     <Modal opened={isOpen} onClose={onClose} title="Keyboard" size="sm">

@@ -38,7 +38,7 @@ export interface Operator {
   cellProcesses: CellProcesses;
   cellChanges: CellChanges;
   queues: ResponseQueues;
-  /** Those of the settings, those that are stored, and those that upstreams list. */
+  /** The models of the settings, the stored ones, and those that upstreams list. */
   models: LiveModels;
   modelChanges: ModelChanges;
   providerChanges: ProviderChanges;

@@ -68,7 +68,7 @@ describe('the order of servers', () => {
 
   it('goes on to the next in the order of the key when a server has its share', () => {
     const [first = '', second = '', ...rest] = namesIn(pool(4), going('a'));
-    // Of nine calls, 1.25 of a share are at most three. They are few, so there is room for one more.
+    // 1.25 shares of nine calls are at most three. They are few, so there is room for one more.
     const loads = { [first]: 4, [second]: 2, ...Object.fromEntries(rest.map((name) => [name, 1])) };
     expect(namesIn(pool(4), { ...going('a'), loads })).toEqual([second, ...rest, first]);
     expect(namesIn(pool(4), { ...going('a'), loads: { ...loads, [first]: 3 } })[0]).toBe(first);
@@ -76,7 +76,7 @@ describe('the order of servers', () => {
 
   it('leaves room on a server for conversations that go on', () => {
     const [first = '', second = ''] = namesIn(pool(2), going('a'));
-    // Of twenty calls a share is ten: 1.1 of it for those that begin, 1.25 for those that go on.
+    // A share of twenty calls is ten: 1.1 of it for those that begin, 1.25 for those that go on.
     const loads = { [first]: 11, [second]: 8 };
     expect(namesIn(pool(2), { affinity: { key: 'a', goesOn: false }, loads })[0]).toBe(second);
     expect(namesIn(pool(2), { ...going('a'), loads })[0]).toBe(first);
@@ -93,7 +93,7 @@ describe('the order of servers', () => {
 
   it('takes a conversation that has to move for one that begins', () => {
     const [first = '', second = '', third = ''] = namesIn(pool(3), going('a'));
-    // Of 32 calls, 1.25 shares are fourteen at most, and 1.1 are twelve.
+    // 1.25 shares of 32 calls are fourteen at most, and 1.1 are twelve.
     const loads = { [first]: 12, [second]: 5, [third]: 14 };
     expect(namesIn(pool(3), { ...going('a', `up ${third}`), loads })[0]).toBe(second);
     expect(namesIn(pool(3), { ...going('a'), loads })[0]).toBe(first);

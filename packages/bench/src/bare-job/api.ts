@@ -28,7 +28,7 @@ await subscriber.subscribe(wakeChannel(place));
 
 interface Order {
   prompt: string;
-  /** Of a stream. */
+  /** The model of a stream. */
   model?: string;
 }
 

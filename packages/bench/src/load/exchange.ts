@@ -6,14 +6,14 @@ import type { Target } from './order.ts';
 export interface Exchange {
   /** What is wrong with the answer. Undefined for a good one. */
   failure: string | undefined;
-  /** Of the answer; 0 without one. */
+  /** The status of the answer; 0 without one. */
   status: number;
   marks: number;
   elapsedMs: number;
   firstMarkMs: number;
   /** From each mark to the next. */
   gapsMs: readonly number[];
-  /** Of the response, where the target asks for it. */
+  /** The id of the response, where the target asks for it. */
   id: string | undefined;
 }
 

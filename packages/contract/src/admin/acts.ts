@@ -65,7 +65,7 @@ export const auditEntrySchema = z.object({
   address: z.string(),
   outcome: z.enum(['asked', 'done', 'refused', 'failed']),
   detail: z.string().nullable(),
-  /** Of an outcome: the id of the entry `asked` that it belongs to. */
+  /** The id of the entry `asked` that an outcome belongs to. */
   asked: z.string().nullable(),
 });
 export type AuditEntry = z.output<typeof auditEntrySchema>;

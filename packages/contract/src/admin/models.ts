@@ -16,7 +16,7 @@ export const modelRowSchema = z.object({
   routes: routesSchema,
   queue: z.string(),
   paused: z.boolean(),
-  /** Of the whole queue, which other models may share. */
+  /** How many wait in the whole queue, which other models may share. */
   waiting: count,
   active: count,
   /** Null where it has no limit. */

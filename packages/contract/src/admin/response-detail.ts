@@ -38,7 +38,7 @@ export const phaseSchema = z.object({
   kind: z.enum(['waiting', 'starting', 'generating']),
   from: moment,
   to: moment.nullable(),
-  /** Of a wait; null when it is too short to have one. */
+  /** The reason of a wait; null when it is too short to have one. */
   because: z.enum(waitReasons).nullable(),
 });
 export type Phase = z.output<typeof phaseSchema>;

@@ -80,7 +80,7 @@ export const responseRowsSchema = z.object({
 });
 export type ResponseRows = z.output<typeof responseRowsSchema>;
 
-/** Of each field, the values among the responses that match the other fields of the filter, most frequent first. */
+/** The values of each field among the responses that match the other fields of the filter, most frequent first. */
 export const facetsSchema = z.object({
   object: z.literal('facets'),
   fields: z.record(z.enum(facetFields), z.array(countedSchema)),

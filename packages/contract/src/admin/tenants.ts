@@ -104,7 +104,7 @@ export const tenantSchema = z.object({
   limits: z.object(forEachOnWire(orNoneOf)),
   /** `null` where nobody counts, because there is no limit. */
   use: z.object({ ...uses, in_line: orNone }),
-  /** Of the output tokens of all tenants in the last five minutes, 0 to 1; null when there were none. */
+  /** Its share of the output tokens of all tenants in the last five minutes, 0 to 1; null when there were none. */
   share: z.number().min(0).max(1).nullable(),
   /** What its weight would give it if all who were active in that time had wanted more than their share. */
   fair_share: z.number().min(0).max(1).nullable(),

@@ -16,7 +16,7 @@ type UncheckedItem = Record<string, unknown> & { type: string };
 /** The members of the request that an item was made of. */
 export interface ItemPath {
   item: string;
-  /** That of each part of its content or output. */
+  /** The place of each part of its content or output. */
   parts: readonly string[];
   /** The name that each of its members has in the block. */
   names: Readonly<Record<string, string>>;

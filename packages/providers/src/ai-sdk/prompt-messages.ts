@@ -20,7 +20,7 @@ import type {
 export interface PromptOptions extends MediaPolicy {
   /** Version 4 tags the data of a file; earlier ones take it as it is. */
   tagsFiles: boolean;
-  /** Those of the request, for a vendor that has a place for them. Texts stay apart then; see `markedTexts`. */
+  /** The marks of the request, for a vendor that has a place for them. Texts stay apart then; see `markedTexts`. */
   marks?: CacheMarks | undefined;
 }
 

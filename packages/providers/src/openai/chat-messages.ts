@@ -10,7 +10,7 @@ import { type PromptItem, type PromptMessage, promptItems } from './prompt-items
 export interface ChatMessageOptions extends MediaPolicy {
   /** The member of an assistant's message that holds its reasoning; undefined for upstreams that are given none. */
   reasoningField?: 'reasoning' | 'reasoning_content' | undefined;
-  /** Those of the request, for an upstream that has a place for them. Texts stay apart then; see `markedTexts`. */
+  /** The marks of the request, for an upstream that has a place for them. Texts stay apart then; see `markedTexts`. */
   marks?: CacheMarks | undefined;
 }
 

@@ -3,12 +3,12 @@ import type { ResponseEnd } from '@sluice/contract';
 /** What a response took of tokens, as its upstream counted them. */
 export interface ToldUsage {
   input: number;
-  /** Those of the input that came from a cache of the upstream. */
+  /** Tokens of the input that came from a cache of the upstream. */
   cached: number;
-  /** Those of the input that were written to one. */
+  /** Tokens of the input that were written to one. */
   cacheWrite: number;
   output: number;
-  /** Those of the output that were reasoning. */
+  /** Tokens of the output that were reasoning. */
   reasoning: number;
 }
 

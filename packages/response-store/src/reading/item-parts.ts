@@ -116,7 +116,7 @@ function placesOf(itemIds: readonly string[]): { responseId: string; isInput: bo
   return [...places.values()];
 }
 
-/** Those of the responses that are this tenant's and stored. */
+/** Finds the responses that are this tenant's and stored. */
 async function lookAt(
   access: LargeAccess,
   responseIds: readonly string[],

@@ -14,7 +14,7 @@ export function openIds(
   return redis.zrange(keys.inCell(cell).open, String(offset), String(offset + count - 1));
 }
 
-/** Which of these responses have no end, in their order. */
+/** Says of each of these responses, in their order, whether it has no end. */
 export async function areOpen(
   { redis, keys }: StoreAccess,
   cell: Cell,

@@ -18,7 +18,7 @@ export interface PickedItem {
   link: ToolItem | undefined;
 }
 
-/** Which items of an input are on a page. */
+/** The items of an input that are on a page. */
 export interface InputPage {
   /** The id behind which it begins; undefined begins at the first. */
   after?: string | undefined;

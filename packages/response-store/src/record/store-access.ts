@@ -9,7 +9,7 @@ export interface StoreAccess {
   keys: RedisKeys;
   /** Is told of responses whose jobs may go into their queues now; see `LetIn`. */
   onLetIn?: ((letIn: readonly LetIn[]) => void) | undefined;
-  /** Which ends are written into the outbox; undefined when nobody reads it, and none is. */
+  /** The ends that are written into the outbox; undefined when nobody reads it, and none is. */
   outbox?: OutboxWriting | undefined;
   /** Is told of each response that was ended here without a worker. */
   onQueuedEnd?: ((ended: QueuedEnd) => void) | undefined;

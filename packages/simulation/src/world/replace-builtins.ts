@@ -127,7 +127,7 @@ function replaceInput(): void {
   const realConnect = net.connect as (...args: unknown[]) => unknown;
   const connectAnywhere = (...args: unknown[]) => {
     const process = current();
-    // Whoever lives in a world is a `SimulatedProcess`.
+    // Each process of a world is a `SimulatedProcess`.
     if (!process || !connect) return realConnect(...args);
     const [{ host }] = args as [{ host: string }]; // as the service connects
     return connect(process as SimulatedProcess, host);

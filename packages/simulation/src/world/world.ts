@@ -22,7 +22,7 @@ export interface Happening {
   atMs: number;
   /** Tells apart what happens at the same time: what was planned first is first. */
   order: number;
-  /** Whose code it runs; undefined for that of the world itself. Nothing happens to a process that has died. */
+  /** The process whose code it runs; undefined for that of the world itself. Nothing happens to a process that has died. */
   process: Inhabitant | undefined;
   run: () => void;
   /** Whether it leaves nothing to do for promises and ticks. */

@@ -147,7 +147,7 @@ const permanent = [
   /:(journal|audit)$/,
   // Empty once every end in the background was told; and the queue of webhooks, which has no job of a tenant without an endpoint.
   /:outbox(:webhooks:given)?$/,
-  // Which cells there were, and how the limits of queues are divided over them.
+  // The cells that there were, and how the limits of queues are divided over them.
   /:(cells|slots-epoch|slots-fence|slots:[a-z]+)$/,
   /:webhooks%:(meta|id|events|marker|stalled)$/,
   /:(stamped|narrow):(meta|id|events|completed|failed|marker|stalled|pc|delay)$/,

@@ -228,7 +228,7 @@ function differenceOf(inRounds: readonly (readonly number[])[]): number {
   return Math.max(...halves) / Math.min(...halves);
 }
 
-/** Which cells notice that a mechanism is missing. */
+/** The cells that notice that a mechanism is missing. */
 export function mutantsSection(results: readonly MutantResult[]): Table {
   return {
     title: 'Mechanisms that are switched off',
@@ -243,7 +243,7 @@ export function mutantsSection(results: readonly MutantResult[]): Table {
   };
 }
 
-/** Which tests notice that a mechanism is missing. */
+/** The tests that notice that a mechanism is missing. */
 export function testedSection(results: readonly TestedResult[]): Table {
   return {
     title: 'Mechanisms that are switched off, and the tests that notice',

@@ -6,7 +6,7 @@ export interface Resources {
   fds: number;
   /** What is alive in it, of a process of ours; see `liveHeapMiB`. It is not in every sample. */
   heapMiB?: number;
-  /** Of the store alone. */
+  /** Keys of the store; no other process has any. */
   keys?: number;
   connections?: number;
 }

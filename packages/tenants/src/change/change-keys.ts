@@ -66,7 +66,7 @@ export async function revokeStoredKey({ settings, change }: KeyChanger, id: stri
 
 /**
  * Makes a key with the rules of another one, which is taken for `graceMs` from now on, and no longer than it was before.
- * Of a tenant that the file describes, the new key leaves that to the file.
+ * Rules of a tenant that the file describes stay in the file.
  */
 export async function rotateStoredKey(
   { settings, change }: KeyChanger,

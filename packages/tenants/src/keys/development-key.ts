@@ -121,7 +121,7 @@ export function revokedDevelopmentKey(at: string): StoredKey {
   return {
     id: developmentKeyId,
     name: 'development',
-    // Of no key: all that are given out are longer.
+    // No key has this hash: all that are given out are longer.
     hash: `sha256:${hashKey('development')}`,
     last4: '----',
     models: ['*'],

@@ -32,7 +32,7 @@ export interface KeysInEffectOptions {
 
 /** Keys of the file and of Redis. */
 export interface KnownKeys {
-  /** Those of the file, or the development key of a service that has none. */
+  /** The keys of the file, or the development key of a service that has none. */
   file: readonly KeySettings[];
   /** In the order in which they were made; undefined until Redis has answered. */
   stored: readonly StoredKey[] | undefined;

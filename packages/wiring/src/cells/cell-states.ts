@@ -21,7 +21,7 @@ export interface StoredCell {
 export type CellState = 'open' | 'opening' | 'draining' | 'joining';
 
 /**
- * Which cells take new responses. The addresses say it at the start, and an operator while the service runs: such a change is stored with the time at
+ * The cells that take new responses. The addresses say it at the start, and an operator while the service runs: such a change is stored with the time at
  * which it begins to hold, which is the same in every process.
  */
 export class CellStates {

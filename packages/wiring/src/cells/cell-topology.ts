@@ -10,10 +10,10 @@ import { KnownCells } from './known-cells.ts';
 import { StoredCellCounts } from './stored-cell-counts.ts';
 import { StoredCells } from './stored-cells.ts';
 
-/** Which cells a service has, as one of its processes sees it. All of it is kept in the first cell. */
+/** The cells that a service has, as one of its processes sees them. All of it is kept in the first cell. */
 export interface CellTopology<Cell extends { name: string }> {
   cells: Cells<Cell>;
-  /** Which of them take new responses. */
+  /** Says which of them take new responses. */
   states: CellStates;
   /** Those that there are and were. */
   known: KnownCells;

@@ -52,7 +52,7 @@ export class RetiredModels {
     return [...this.#models.values()].map(({ model }) => model);
   }
 
-  /** Those of the routes of removed models. */
+  /** The providers of the routes of removed models. */
   get providers(): ProviderSettings[] {
     return [...this.#models.values()].flatMap(({ providers }) => providers);
   }

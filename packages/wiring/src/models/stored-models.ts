@@ -19,7 +19,7 @@ export function usableModels(
 ): { models: ModelSettings[]; unusable: UnusableEntry[] } {
   const ofFile = new Set(file.models.map(({ id }) => id));
   const models: ModelSettings[] = [];
-  // Whoever came first says the concurrency of a queue. It is looked up, because there may be thousands of models.
+  // The first model of a queue says its concurrency. It is looked up, because there may be thousands of models.
   const firstOf = new Map<string, ModelSettings>();
   for (const each of file.models) if (!firstOf.has(each.queue)) firstOf.set(each.queue, each);
   const unusable: UnusableEntry[] = [];

@@ -15,7 +15,7 @@ export interface Scale {
   needed_workers: number;
   waiting: number;
   active: number;
-  /** Of the response that is next, in seconds; 0 when none waits. */
+  /** The wait of the response that is next, in seconds; 0 when none waits. */
   oldest_waiting_seconds: number;
 }
 

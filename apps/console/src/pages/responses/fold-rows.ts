@@ -56,7 +56,7 @@ export function showFresh(rows: LiveRows): LiveRows {
   return { ...rows, shown: isLong ? all.slice(0, mostAtTop) : all, fresh: [], hasGap: hasGap || isLong };
 }
 
-/** Of rows with the same time, the order stays. */
+/** Rows with the same time keep their order. */
 function newestFirst(rows: readonly ResponseRow[]): ResponseRow[] {
   return rows.toSorted((one, other) => other.accepted_at - one.accepted_at);
 }

@@ -47,7 +47,7 @@ const answeredWithinMs = 30_000;
 
 const quietKey = 'sk-quiet-0123456789abcdef';
 
-/** Those of the tenants who send a load. */
+/** The keys of the tenants who send a load. */
 const loadKeys: Record<Kind, readonly string[]> = {
   hostile: ['sk-hostile-0123456789abcdef'],
   good: Array.from({ length: 10 }, (_, index) => `sk-good-0123456789abcdef-${index}`),
