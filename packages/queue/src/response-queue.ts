@@ -193,13 +193,17 @@ export class ResponseQueue {
     return names.filter((_name, at) => found[at] === 1);
   }
 
-  /** Ids of responses that wait for a worker, or for a time, the next ones first. */
+  /**
+   * Ids of responses that wait for a worker, or for a time, the next ones first; or of those whose jobs workers have, which may wait for
+   * their claims: the answer to a worker that took a job can be lost, and the job is taken again a few seconds later.
+   */
   async waitingIds(
     name: string,
-    { waitsFor, first, count }: { waitsFor: 'worker' | 'time'; first: number; count: number },
+    { waitsFor, first, count }: { waitsFor: 'worker' | 'time' | 'claim'; first: number; count: number },
   ): Promise<string[]> {
     const queue = this.#queue(name);
     const last = first + count - 1;
+    if (waitsFor === 'claim') return this.#connection.lrange(queue.toKey('active'), first, last);
     if (waitsFor === 'time')
       return this.#connection.zrange(queue.toKey('delayed'), String(first), String(last));
     // Jobs that a worker lost, or an older release has added, have no priority, and come first.

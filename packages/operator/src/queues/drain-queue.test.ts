@@ -1,11 +1,37 @@
+import { type ResponseRecord, UnknownVersion } from '@sluice/response-store';
 import { expect, it } from 'vitest';
 import { cancelWaiting, type Draining, waitingResponses } from './drain-queue.ts';
 
+/** None of its responses has begun but `runs`, and `foreign` is of another release. */
+const store = {
+  read: (id: string) =>
+    id === 'foreign'
+      ? Promise.reject(new UnknownVersion('0'))
+      : Promise.resolve({ status: id === 'runs' ? 'in_progress' : 'queued' } as ResponseRecord),
+};
+
+it('finds what a worker was given and has not begun', async () => {
+  const jobs = { worker: ['a'], time: [], claim: ['runs', 'foreign', 'b', 'a'] };
+  const queue = {
+    waitingIds: (
+      _name: string,
+      { waitsFor, first }: { waitsFor: 'worker' | 'time' | 'claim'; first: number },
+    ) => Promise.resolve(jobs[waitsFor].slice(first)),
+    remove: () => Promise.resolve(),
+  };
+  const found: string[] = [];
+  for await (const ids of waitingResponses({ queue, store }, 'm')) found.push(...ids);
+  expect(found).toEqual(['a', 'b']);
+});
+
 it('misses nobody who is let in while it looks', async () => {
-  const lists = { worker: ['a'], time: ['b', 'c'] };
+  const lists = { worker: ['a'], time: ['b', 'c'], claim: [] as string[] };
   const letIn = () => lists.worker.push(...lists.time.splice(0, 1));
   const queue = {
-    waitingIds: (_name: string, { waitsFor, first }: { waitsFor: 'worker' | 'time'; first: number }) => {
+    waitingIds: (
+      _name: string,
+      { waitsFor, first }: { waitsFor: 'worker' | 'time' | 'claim'; first: number },
+    ) => {
       // The place that a cancelled one gave back is taken just before somebody looks there.
       if (waitsFor === 'time') letIn();
       return Promise.resolve(lists[waitsFor].slice(first, first + 100));
@@ -13,7 +39,7 @@ it('misses nobody who is let in while it looks', async () => {
     remove: () => Promise.resolve(),
   };
   const found: string[] = [];
-  for await (const ids of waitingResponses({ queue }, 'm')) {
+  for await (const ids of waitingResponses({ queue, store }, 'm')) {
     found.push(...ids);
     for (const list of Object.values(lists))
       list.splice(0, list.length, ...list.filter((id) => !ids.includes(id)));
@@ -23,15 +49,18 @@ it('misses nobody who is let in while it looks', async () => {
 
 it('finds what it can see of a line, and rejects where the rest cannot be read', async () => {
   const queue = {
-    waitingIds: (_name: string, { waitsFor, first }: { waitsFor: 'worker' | 'time'; first: number }) =>
+    waitingIds: (
+      _name: string,
+      { waitsFor, first }: { waitsFor: 'worker' | 'time' | 'claim'; first: number },
+    ) =>
       waitsFor === 'worker' && first > 0
         ? Promise.reject(new Error('away'))
-        : Promise.resolve([waitsFor].slice(first)),
+        : Promise.resolve(waitsFor === 'claim' ? [] : [waitsFor].slice(first)),
     remove: () => Promise.resolve(),
   };
   const found: string[] = [];
   const drain = async () => {
-    for await (const ids of waitingResponses({ queue }, 'm')) found.push(...ids);
+    for await (const ids of waitingResponses({ queue, store }, 'm')) found.push(...ids);
   };
   await expect(drain()).rejects.toThrow('away');
   expect(found).toEqual(['worker', 'time']);
@@ -43,7 +72,7 @@ it('ends although some stay', async () => {
     remove: () => Promise.resolve(),
   };
   const found: string[] = [];
-  for await (const ids of waitingResponses({ queue }, 'm')) found.push(...ids);
+  for await (const ids of waitingResponses({ queue, store }, 'm')) found.push(...ids);
   expect(found).toEqual(['a', 'b']);
 });
 
@@ -59,6 +88,7 @@ it.each([
   const hasBegun = kind === 'held' || kind === 'given_back';
   const draining: Draining = {
     store: {
+      ...store,
       endIfQueued: () => {
         if (hasBegun) return Promise.resolve({ kind: 'begun' });
         return Promise.resolve(kind === 'ended' || kind === 'terminal' ? { kind, queue: 'm' } : { kind });

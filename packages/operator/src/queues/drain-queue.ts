@@ -4,7 +4,7 @@ import { cancelQueued, type QueuedCancelling } from '../responses/cancel-queued.
 
 /** The store and the queues of the process that drains one: an api, or an operator's command. */
 export interface Draining {
-  store: QueuedCancelling['store'] & Pick<ResponseStores, 'cancel'>;
+  store: QueuedCancelling['store'] & Pick<ResponseStores, 'cancel' | 'read'>;
   queue: QueuedCancelling['queue'] & Pick<ResponseQueues, 'waitingIds'>;
 }
 
@@ -16,12 +16,13 @@ const step = 100;
  * over.
  *
  * A response that leaves lets in another one of its tenant, which moves from the line for a place to the line for a worker. So both
- * lines are read until a whole round has nothing new, and the second once more after the first: none is missed on its way.
+ * lines are read until a whole round has nothing new, and the second once more after the first: none is missed on its way. A job that
+ * a worker has been given is looked at as well: where its response has not begun, the worker may not know of it.
  *
  * Rejects behind those that were found when a part of a line cannot be read.
  */
 export async function* waitingResponses(
-  { queue }: Pick<Draining, 'queue'>,
+  { queue, store }: { queue: Draining['queue']; store: Pick<Draining['store'], 'read'> },
   name: string,
 ): AsyncGenerator<string[]> {
   const seen = new Set<string>();
@@ -29,7 +30,7 @@ export async function* waitingResponses(
   for (let isOver = false; !isOver; ) {
     isOver = true;
     unread.length = 0;
-    for (const waitsFor of ['worker', 'time', 'worker'] as const) {
+    for (const waitsFor of ['worker', 'time', 'worker', 'claim'] as const) {
       const read = (first: number) => queue.waitingIds(name, { waitsFor, first, count: step });
       const unlessUnread = (error: unknown) => {
         unread.push(error);
@@ -44,12 +45,24 @@ export async function* waitingResponses(
           first += step;
           continue;
         }
+        const found = waitsFor === 'claim' ? await queued(store, fresh).catch(unlessUnread) : fresh;
+        if (found.length === 0) continue;
         isOver = false;
-        yield fresh;
+        yield found;
       }
     }
   }
   if (unread.length > 0) throw unread[0];
+}
+
+/** The responses among these that have not begun, as far as this release can tell. */
+async function queued(store: Pick<Draining['store'], 'read'>, ids: readonly string[]): Promise<string[]> {
+  const unlessOfAnotherRelease = (error: unknown) => {
+    if (error instanceof Error && error.name === 'UnknownVersion') return undefined;
+    throw error;
+  };
+  const records = await Promise.all(ids.map((id) => store.read(id).catch(unlessOfAnotherRelease)));
+  return ids.filter((_id, at) => records[at]?.status === 'queued');
 }
 
 /**

@@ -42,7 +42,7 @@ const ownMutants: readonly Mutant[] = [
     name: 'a drain leaves what waits for a time or a place',
     patch: {
       file: 'packages/operator/src/queues/drain-queue.ts',
-      find: "['worker', 'time', 'worker'] as const",
+      find: "['worker', 'time', 'worker', 'claim'] as const",
       replace: "['worker'] as const",
     },
   },
