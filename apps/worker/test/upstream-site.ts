@@ -49,7 +49,7 @@ export async function startUpstreamSite() {
   };
 }
 
-/** What a worker says of its upstreams. */
+/** The status of each upstream, as a worker tells it. */
 export async function upstreamsAt(port: number): Promise<UpstreamStatus[]> {
   const answer = await fetch(`http://127.0.0.1:${port}/upstreams`);
   expect(answer.status).toBe(200);

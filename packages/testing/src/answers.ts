@@ -1,6 +1,6 @@
 import type { OutputItem, Usage } from '@sluice/contract';
 
-/** What an answer of so many tokens counts. */
+/** The usage of an answer of so many tokens. */
 export function usageOf(
   input: number,
   output: number,

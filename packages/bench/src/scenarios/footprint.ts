@@ -82,7 +82,7 @@ interface Silence {
   /** Resident memory of each role, in bytes: before any stream was open, and while all are. */
   before: Map<string, number>;
   during: Map<string, number>;
-  /** What a time took in which all were open and silent. */
+  /** CPU time of a while in which all were open and silent. */
   cpuMs: CpuTimes;
   commands: number;
   elapsedMs: number;
