@@ -153,3 +153,17 @@ export const bodyErrors = [
   'unsupported_media_type',
   'request_too_large',
 ] as const satisfies ErrorCode[];
+
+/** Errors of a body or a query by its schema. */
+export const schemaErrors = [
+  'missing_required_parameter',
+  'invalid_type',
+  'invalid_value',
+  'integer_below_min_value',
+  'integer_above_max_value',
+  'decimal_below_min_value',
+  'decimal_above_max_value',
+  'string_above_max_length',
+  'array_above_max_length',
+  'unsupported_parameter',
+] as const satisfies ErrorCode[];

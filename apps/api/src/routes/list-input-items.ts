@@ -2,7 +2,7 @@ import { inputItemListSchema, listInputItemsQuerySchema, responseParamsSchema } 
 import type { PickedPage } from '@sluice/response-store';
 import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { Responses } from '../responses/responses.ts';
-import { anyErrors, defineRoute, json } from '../route.ts';
+import { anyErrors, defineRoute, json, pageErrors } from '../route.ts';
 import { jsonType, responseIdHeader } from './create-response.ts';
 
 export const listInputItems = defineRoute({
@@ -13,14 +13,7 @@ export const listInputItems = defineRoute({
   params: responseParamsSchema,
   query: listInputItemsQuerySchema,
   answers: [json(inputItemListSchema)],
-  errors: [
-    ...anyErrors,
-    'invalid_type',
-    'invalid_value',
-    'integer_below_min_value',
-    'integer_above_max_value',
-    'not_found',
-  ],
+  errors: [...anyErrors, ...pageErrors, 'not_found'],
   async handle(
     { params, query, request, reply },
     { responses, bodyBudget }: { responses: Responses; bodyBudget: BodyBudget },

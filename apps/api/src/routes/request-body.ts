@@ -6,21 +6,12 @@ import type { BodyForm, PreparedBody } from '../bodies/prepare-body.ts';
 import { cutOff } from '../plugins/error-handler.ts';
 import { tellingRefusal } from '../refused-creates.ts';
 import { PendingRequest } from '../responses/pending-request.ts';
-import { anyErrors, bodyErrors } from '../route.ts';
+import { anyErrors, bodyErrors, schemaErrors } from '../route.ts';
 
 /** Errors of any request that says what a model is given. */
 export const contextErrors = [
-  'missing_required_parameter',
-  'invalid_type',
-  'invalid_value',
-  'integer_below_min_value',
-  'integer_above_max_value',
-  'decimal_below_min_value',
-  'decimal_above_max_value',
-  'string_above_max_length',
-  'array_above_max_length',
+  ...schemaErrors,
   'empty_array',
-  'unsupported_parameter',
   'unsupported_value',
   'unsupported_tool',
   'mutually_exclusive_parameters',

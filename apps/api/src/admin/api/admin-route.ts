@@ -2,7 +2,7 @@ import { type ErrorCode, parsePart } from '@sluice/contract';
 import type { Asker } from '@sluice/operator';
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { defineRoute, type Route, type RouteDefinition } from '../../route.ts';
+import { bodyErrors, defineRoute, type Route, type RouteDefinition } from '../../route.ts';
 import type { AdminContext } from './admin-context.ts';
 
 /** Errors that any request of the admin API may meet. */
@@ -15,26 +15,10 @@ export const readingErrors = [
 /** Errors that any request may meet that needs the action token. */
 export const actingErrors = [
   ...readingErrors,
+  ...bodyErrors,
   'actions_off',
   'invalid_action_token',
   'rate_limit_exceeded',
-  'unsupported_media_type',
-  'invalid_json',
-  'request_too_large',
-] as const satisfies ErrorCode[];
-
-/** Errors of a body or a query by its schema. */
-export const schemaErrors = [
-  'missing_required_parameter',
-  'invalid_type',
-  'invalid_value',
-  'integer_below_min_value',
-  'integer_above_max_value',
-  'decimal_below_min_value',
-  'decimal_above_max_value',
-  'string_above_max_length',
-  'array_above_max_length',
-  'unsupported_parameter',
 ] as const satisfies ErrorCode[];
 
 /** A route of the admin API. */

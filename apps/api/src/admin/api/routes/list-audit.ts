@@ -1,7 +1,7 @@
 import { auditListSchema } from '@sluice/contract/admin';
 import { z } from 'zod';
-import { json } from '../../../route.ts';
-import { readingErrors, readingRoute, schemaErrors } from '../admin-route.ts';
+import { json, schemaErrors } from '../../../route.ts';
+import { readingErrors, readingRoute } from '../admin-route.ts';
 import { pageSize, placeInLog } from './query-values.ts';
 
 const querySchema = z.object({

@@ -1,6 +1,6 @@
 import { actSchema, startActSchema } from '@sluice/contract/admin';
-import { json } from '../../../route.ts';
-import { actingErrors, actingRoute, askerOf, jsonBody, schemaErrors } from '../admin-route.ts';
+import { json, schemaErrors } from '../../../route.ts';
+import { actingErrors, actingRoute, askerOf, jsonBody } from '../admin-route.ts';
 
 export const startAct = actingRoute({
   name: 'startAct',

@@ -1,15 +1,7 @@
 import { addCellSchema, cellListSchema, changedCellSchema } from '@sluice/contract/admin';
 import { z } from 'zod';
-import { json } from '../../../route.ts';
-import {
-  actingErrors,
-  actingRoute,
-  askerOf,
-  jsonBody,
-  readingErrors,
-  readingRoute,
-  schemaErrors,
-} from '../admin-route.ts';
+import { json, schemaErrors } from '../../../route.ts';
+import { actingErrors, actingRoute, askerOf, jsonBody, readingErrors, readingRoute } from '../admin-route.ts';
 
 const params = z.object({ cell: z.string() });
 const errors = [...actingErrors, 'invalid_value', 'not_found'] as const;

@@ -1,14 +1,7 @@
 import { deliveryListSchema, deliveryStates, sentDeliverySchema } from '@sluice/contract/admin';
 import { z } from 'zod';
-import { json } from '../../../route.ts';
-import {
-  actingErrors,
-  actingRoute,
-  askerOf,
-  readingErrors,
-  readingRoute,
-  schemaErrors,
-} from '../admin-route.ts';
+import { json, schemaErrors } from '../../../route.ts';
+import { actingErrors, actingRoute, askerOf, readingErrors, readingRoute } from '../admin-route.ts';
 import { pageSize } from './query-values.ts';
 
 /** Values that arrive once or several times. */

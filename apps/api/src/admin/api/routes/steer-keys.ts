@@ -6,8 +6,8 @@ import {
   tenantLimitsChangeSchema,
 } from '@sluice/contract/admin';
 import { z } from 'zod';
-import { json } from '../../../route.ts';
-import { actingErrors, actingRoute, askerOf, jsonBody, schemaErrors } from '../admin-route.ts';
+import { json, schemaErrors } from '../../../route.ts';
+import { actingErrors, actingRoute, askerOf, jsonBody } from '../admin-route.ts';
 
 export const createApiKey = actingRoute({
   name: 'createApiKey',

@@ -7,8 +7,8 @@ import {
   storedModelSchema,
 } from '@sluice/contract/admin';
 import { z } from 'zod';
-import { json } from '../../../route.ts';
-import { actingErrors, actingRoute, askerOf, jsonBody, readingRoute, schemaErrors } from '../admin-route.ts';
+import { json, schemaErrors } from '../../../route.ts';
+import { actingErrors, actingRoute, askerOf, jsonBody, readingRoute } from '../admin-route.ts';
 
 /** A slash in the id is written as `%2F`. */
 const params = z.object({ id: z.string() });

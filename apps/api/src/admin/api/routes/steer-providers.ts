@@ -6,8 +6,8 @@ import {
   storedProviderSchema,
 } from '@sluice/contract/admin';
 import { z } from 'zod';
-import { json } from '../../../route.ts';
-import { actingErrors, actingRoute, askerOf, jsonBody, readingRoute, schemaErrors } from '../admin-route.ts';
+import { json, schemaErrors } from '../../../route.ts';
+import { actingErrors, actingRoute, askerOf, jsonBody, readingRoute } from '../admin-route.ts';
 
 const params = z.object({ id: z.string() });
 

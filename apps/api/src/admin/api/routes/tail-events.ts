@@ -1,9 +1,9 @@
 import { responseParamsSchema } from '@sluice/contract';
 import { tailEndSchema, tailEventSchema } from '@sluice/contract/admin';
 import { z } from 'zod';
-import { eventStream } from '../../../route.ts';
+import { eventStream, schemaErrors } from '../../../route.ts';
 import { requireActing } from '../action-token.ts';
-import { actingErrors, askerOf, readingRoute, schemaErrors } from '../admin-route.ts';
+import { actingErrors, askerOf, readingRoute } from '../admin-route.ts';
 import { answerLive } from '../live-answer.ts';
 import { eventNumber, isTrue } from './query-values.ts';
 
