@@ -4,10 +4,8 @@ import {
   checkEventGrammar,
   eventually,
   type FakeUpstream,
-  hasServer,
   latch,
   startFakeUpstream,
-  startLocalRedis,
   testRedis,
   type TestRedis,
   type UpstreamStream,
@@ -43,21 +41,20 @@ interface WorkerOptions {
   drainTimeoutMs?: number;
   /** May be less than the settings allow. */
   lockMs?: number;
-  server?: TestRedis;
   now?: () => number;
   requestStop?: RequestStop;
 }
 
 /** A worker with locks that lapse soon. */
 async function startWorker(options: WorkerOptions = {}): Promise<WorkerProcess> {
-  const { drainTimeoutMs = 10_000, lockMs, server = redis, now, requestStop } = options;
+  const { drainTimeoutMs = 10_000, lockMs, now, requestStop } = options;
   const file = `
 providers: [{ id: fake, type: openai-chat, baseUrl: '${upstream.baseUrl}' }]
 models: [{ id: ${model}, routes: [{ provider: fake, model: upstream-model }] }]
 recovery: { lockMs: 6000, stalledMs: 300 }
 drainTimeoutMs: ${drainTimeoutMs}
 `;
-  const { worker, ready } = listeningWorker(server, file, { lockMs, ...(now && { now }) });
+  const { worker, ready } = listeningWorker(redis, file, { lockMs, ...(now && { now }) });
   started.push(worker);
   await worker.start(new AbortController().signal, requestStop);
   await ready.wait();
@@ -90,8 +87,8 @@ function visible(responseId: string) {
   return eventually(async () => JSON.stringify(await responses.events(responseId)).includes('Hello'));
 }
 
-function jobKey(responseId: string, keys = responses.keys): string {
-  return `${queuePrefix(keys.prefix)}:${queueName(model)}:${responseId}`;
+function jobKey(responseId: string): string {
+  return `${queuePrefix(responses.keys.prefix)}:${queueName(model)}:${responseId}`;
 }
 
 function lockKey(responseId: string): string {
@@ -99,8 +96,8 @@ function lockKey(responseId: string): string {
 }
 
 /** Waits until BullMQ has put the job of a lost lock back. */
-function foundStalled({ client }: TestRedis, job: string) {
-  return eventually(async () => Number(await client.hget(job, 'stc')) > 0);
+function foundStalled(responseId: string) {
+  return eventually(async () => Number(await redis.client.hget(jobKey(responseId), 'stc')) > 0);
 }
 
 /** Takes the lock of a job away, as its expiry does. */
@@ -211,7 +208,7 @@ describe('a lock that is lost in the middle of a run', () => {
     await upstream.request(1);
     for (const id of ids) await loseLock(id);
     // Each was found stalled and delivered again, to whichever worker.
-    for (const id of ids) await foundStalled(redis, jobKey(id));
+    for (const id of ids) await foundStalled(id);
     goOn.open();
     for (const id of ids) {
       expect(await responses.ended(id)).toMatchObject({
@@ -222,46 +219,6 @@ describe('a lock that is lost in the middle of a run', () => {
     expect(upstream.requests).toHaveLength(2);
   });
 });
-
-describe.skipIf(!hasServer)(
-  'a store that is away for longer than a lock lasts (needs a server on the PATH)',
-  () => {
-    it('costs neither a run nor another one', async () => {
-      const store = await startLocalRedis();
-      const own = await testRedis(store.url);
-      const accepted = await acceptedResponses(own, model);
-      try {
-        const goOn = upstreamThatPauses();
-        const options = { lockMs: 1_500, server: own };
-        await Promise.all([startWorker(options), startWorker(options)]);
-        const ids = [await accepted.accept({ streams: false }), await accepted.accept()];
-        await upstream.request(1);
-        process.kill(store.pid, 'SIGSTOP');
-        // A key that lives as long as a lock, and was written at another store after all of them, lapses after all of them.
-        const lock = `${redis.prefix}:as-long-as-a-lock`;
-        await redis.client.set(lock, '1', 'PX', options.lockMs);
-        await eventually(async () => (await redis.client.exists(lock)) === 0);
-        process.kill(store.pid, 'SIGCONT');
-        // Found stalled and delivered again, to a worker that leaves the response to the one that runs it.
-        for (const id of ids) await foundStalled(own, jobKey(id, accepted.keys));
-        expect(upstream.requests).toHaveLength(2);
-        goOn.open();
-        for (const id of ids) {
-          expect(await accepted.ended(id)).toMatchObject({
-            end: { status: 'completed', output: [{ content: [{ text: 'Hello there' }] }] },
-          });
-          expect(await accepted.attempts(id)).toBe(1);
-        }
-        expect(upstream.requests).toHaveLength(2);
-      } finally {
-        await Promise.all(started.splice(0).map((worker) => worker.stop('terminated')));
-        await accepted.close();
-        await own.close();
-        await store.stop();
-      }
-    });
-  },
-);
 
 describe('a job that outlived its response', () => {
   it('is removed as a worker starts, unless another one has looked through the queue just now', async () => {
@@ -284,36 +241,6 @@ describe('a job that outlived its response', () => {
   });
 });
 
-describe('an upstream that fails', () => {
-  it('is asked again while nothing is visible', async () => {
-    let asked = 0;
-    upstream.onChatCompletions(({ json, stream }) => {
-      asked += 1;
-      return asked === 1 ? json(503, {}, { 'retry-after-ms': '1' }) : answerWhole(stream(), 'Hello');
-    });
-    await startWorker();
-    const id = await responses.accept();
-    expect(await responses.ended(id)).toMatchObject({ status: 'completed' });
-    expect(checkEventGrammar(await responses.events(id))).toEqual([]);
-    expect(asked).toBe(2);
-  });
-
-  it('in the middle of a visible stream is not asked again', async () => {
-    upstream.onChatCompletions(async ({ stream }) => {
-      const events = stream();
-      await events.send(says('Hello'));
-      events.end();
-    });
-    await startWorker();
-    const id = await responses.accept();
-    expect(await responses.ended(id)).toMatchObject({
-      end: { status: 'failed', error: { code: 'upstream_error' } },
-    });
-    expect(checkEventGrammar(await responses.events(id))).toEqual([]);
-    expect(upstream.requests).toHaveLength(1);
-  });
-});
-
 describe('a caller that leaves', () => {
   it('stops the upstream at once when the end is asked for', async () => {
     upstreamThatPauses();
@@ -324,16 +251,6 @@ describe('a caller that leaves', () => {
     expect(await within(upstream.requests[0]?.ended ?? Promise.reject(new Error('no call')))).toBe('aborted');
     expect(await responses.ended(id)).toMatchObject({ status: 'cancelled' });
     expect(checkEventGrammar(await responses.events(id))).toEqual([]);
-  });
-
-  it('stops the upstream before the first token as well', async () => {
-    upstream.onChatCompletions(({ hang }) => hang());
-    await startWorker();
-    const id = await responses.accept({ streams: false });
-    const request = await upstream.request(0);
-    await responses.store.cancel(id, 'requested');
-    expect(await within(request.ended)).toBe('aborted');
-    expect(await responses.ended(id)).toMatchObject({ status: 'cancelled', end: { output: [] } });
   });
 
   it('by the death of its api stops the upstream when the lease lapses', async () => {
