@@ -1,7 +1,7 @@
 import { mostNarrow, mostRunning, models, tenants } from '../service/names.ts';
 import { isDrained } from './check-queues.ts';
 import type { History } from './history.ts';
-import type { CallEnd, CallerPlan, FaultPlan, PromptPlan } from './scenario.ts';
+import type { CallEnd, CallerPlan, FaultPlan, PromptPlan, Scenario } from './scenario.ts';
 import type { SimulatedCaller } from './simulated-caller.ts';
 import { limitedForMs, type UpstreamCall } from './upstream.ts';
 
@@ -155,8 +155,7 @@ function checkLimits(history: History): string[] {
   return [
     ...exceeded(
       calls.filter(({ tenant }) => tenant === tenants.limited),
-      // A tenant that moves has its limits in both cells for as long as something of it is in the former one.
-      history.scenario.cellChange ? mostRunning + 1 : mostRunning,
+      mostOfLimited(history.scenario),
       'the limited tenant',
     ),
     ...exceeded(
@@ -165,6 +164,15 @@ function checkLimits(history: History): string[] {
       'the narrow model',
     ),
   ];
+}
+
+/**
+ * How many calls of the limited tenant run at a time. One that moves has its limits anew in its new cells for as long as something of it is in the former
+ * one, and all of them there while it continues conversations of that.
+ */
+function mostOfLimited({ cellChange, callers }: Scenario): number {
+  if (cellChange === undefined) return mostRunning;
+  return callers.some(({ follows }) => follows !== undefined) ? 2 * mostRunning : mostRunning + 1;
 }
 
 /** What the cells are granted of the limit of a model is never more than the limit. */
