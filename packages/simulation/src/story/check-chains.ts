@@ -11,9 +11,11 @@ export function checkChains(history: History): string[] {
     // A store that has forgotten something may have forgotten what it continues.
     const isLost = fate?.kind === 'refused' && fate.status < 500 && history.losses.length === 0;
     const problems = isLost ? [`${plan.name} continues ${previous.responseId} and is told ${fate.code}`] : [];
+    // A store that has forgotten an end runs the response again, and keeps what it says then.
+    const hasOther = history.losses.some(({ sparesTold }) => !sparesTold);
     const said = ancestorsOf(caller).flatMap((turn) => [
       `prompt of ${turn.plan.name}"`,
-      toldText(history, turn),
+      ...(hasOther ? [] : [toldText(history, turn)]),
     ]);
     for (const { asked, responseId } of history.upstream.callsOf(plan.name)) {
       let from = 0;
