@@ -41,13 +41,9 @@ export const siteKeys = { tester: 'sk-test-0123456789abcdef', stranger: 'sk-stra
 /** The simulator is fast unless a prompt asks it to be slow. */
 const atFullSpeed = { firstTokenMs: 0, tokensPerSecond: 0 };
 
-/**
- * Starts a site. Its models are `simulator` and `simulator-reasoning`, `scripted`, which the upstream answers, and
- * `narrow`, which is the same with a concurrency of one: a test that holds its only place keeps everything else queued.
- */
+/** Starts a site. Its models are `simulator` and `simulator-reasoning`, and `scripted`, which the upstream answers. */
 export async function startDeliverySite(options: DeliverySiteOptions = {}): Promise<DeliverySite> {
   const upstream = await startScriptedUpstream();
-  const scripted = [{ provider: 'upstream' }];
   const service = await startService({
     apis: options.apis ?? 2,
     workers: options.workers ?? 2,
@@ -65,8 +61,7 @@ export async function startDeliverySite(options: DeliverySiteOptions = {}): Prom
       models: [
         { id: 'simulator', routes: [{ provider: 'simulator' }] },
         { id: 'simulator-reasoning', routes: [{ provider: 'simulator-reasoning' }] },
-        { id: 'scripted', routes: scripted },
-        { id: 'narrow', routes: scripted, concurrency: 1 },
+        { id: 'scripted', routes: [{ provider: 'upstream' }] },
       ],
       ...options.settings,
     },
