@@ -1,11 +1,11 @@
 import { eventually } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DeliverySite, responseIn, siteKeys, startDeliverySite } from './delivery-site.ts';
+import { deliverySite, responseIn, siteKeys, startDeliverySite } from './delivery-site.ts';
 import { startRunning } from './running-response.ts';
 import { storeContents, writtenBetween } from './store-contents.ts';
 import { open, type OpenAnswer, readFrames, send, type WireAnswer, type WireRequest } from './wire.ts';
 
-let site: DeliverySite;
+const site = deliverySite();
 /** Ids of responses that a caller must not reach, or may reach in one way only. */
 let ids: Record<
   'own' | 'deleted' | 'foreign' | 'foreignRunning' | 'running' | 'failed' | 'cancelled' | 'unstored',
@@ -14,7 +14,6 @@ let ids: Record<
 let finishAll: () => Promise<void>;
 
 beforeAll(async () => {
-  site = await startDeliverySite();
   const key = siteKeys.stranger;
   const asStranger = (body: object) =>
     send(site.api(1), { method: 'POST', path: '/v1/responses', key, body });
@@ -55,10 +54,7 @@ beforeAll(async () => {
     running: running.id,
   };
 });
-afterAll(async () => {
-  await finishAll?.();
-  await site?.[Symbol.asyncDispose]();
-});
+afterAll(() => finishAll?.());
 
 const unknown = `create-response_${'A'.repeat(32)}`;
 

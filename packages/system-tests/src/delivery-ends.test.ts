@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { checkEventGrammar, within, randomFrom } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DeliverySite, responseIn, siteKeys, startDeliverySite } from './delivery-site.ts';
+import { describe, expect, it } from 'vitest';
+import { deliverySite, responseIn, siteKeys } from './delivery-site.ts';
 import {
   responseJsonIn,
   type RunningResponse,
@@ -13,14 +13,7 @@ import {
 import { storeContents } from './store-contents.ts';
 import { send, wholeReplay } from './wire.ts';
 
-let site: DeliverySite;
-
-beforeAll(async () => {
-  site = await startDeliverySite();
-});
-afterAll(async () => {
-  await site?.[Symbol.asyncDispose]();
-});
+const site = deliverySite();
 
 /** Each api is asked twice. */
 const tries = 4;

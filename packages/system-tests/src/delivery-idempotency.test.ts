@@ -1,17 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { text } from 'node:stream/consumers';
 import { within } from '@sluice/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type DeliverySite, siteKeys, startDeliverySite } from './delivery-site.ts';
+import { expect, it } from 'vitest';
+import { deliverySite, siteKeys } from './delivery-site.ts';
 import { type OpenAnswer, open, readFrames } from './wire.ts';
 
-let site: DeliverySite;
-
-beforeAll(async () => {
-  site = await startDeliverySite({ settings: { recovery: { retryGraceMs: 2_000 } } });
-});
-afterAll(async () => {
-  await site?.[Symbol.asyncDispose]();
-});
+const site = deliverySite({ settings: { recovery: { retryGraceMs: 2_000 } } });
 
 const upstreamCalls = () => site.upstream.fake.requests.length;
 
@@ -35,17 +29,11 @@ function post(at: number, idempotencyKey: string, body: object, mount: '/v1' | '
 
 async function told(answer: OpenAnswer): Promise<Told> {
   if (answer.headers['content-type']?.startsWith('text/event-stream') !== true) {
-    return JSON.parse(await textOf(answer)) as Told;
+    return JSON.parse(await text(answer.incoming)) as Told;
   }
   const { frames, isWhole } = await readFrames(answer);
   if (!isWhole) throw new Error('the stream broke off');
   return (JSON.parse(frames.at(-1)?.data ?? '') as { response: Told }).response; // the last event carries the response
-}
-
-async function textOf({ incoming }: OpenAnswer): Promise<string> {
-  let text = '';
-  for await (const part of incoming.setEncoding('utf8')) text += String(part);
-  return text;
 }
 
 it('fifty duplicates at a time, whole and streamed, at both mounts of both apis, are one upstream call that answers each in its mode', async () => {
@@ -87,10 +75,10 @@ it('a finished answer is replayed in the mode that is asked for, and says so', a
   const body = { model: 'simulator', input: 'Only once.' };
   const first = await post(0, idempotencyKey, body);
   expect(first.headers['idempotent-replayed']).toBeUndefined();
-  const original = await textOf(first);
+  const original = await text(first.incoming);
   const again = await post(1, idempotencyKey, body);
   expect(again.headers['idempotent-replayed']).toBe('true');
-  expect(await textOf(again)).toBe(original);
+  expect(await text(again.incoming)).toBe(original);
   const stream = await post(1, idempotencyKey, { ...body, stream: true, stream_options: {} });
   expect(stream.headers['idempotent-replayed']).toBe('true');
   const { frames } = await readFrames(stream);
@@ -98,7 +86,7 @@ it('a finished answer is replayed in the mode that is asked for, and says so', a
   expect(frames.at(-1)?.data).toContain(original);
   // A body with the same members in another order is the same body.
   const reordered = await post(0, idempotencyKey, { input: 'Only once.', model: 'simulator' });
-  expect(await textOf(reordered)).toBe(original);
+  expect(await text(reordered.incoming)).toBe(original);
 });
 
 it('an answer that was not stored is gone for its duplicates', async () => {
@@ -111,7 +99,7 @@ it('an answer that was not stored is gone for its duplicates', async () => {
   for (const retry of [body, { ...body, stream: true }]) {
     const answer = await post(1, idempotencyKey, retry);
     expect(answer).toMatchObject({ status: 409, headers: { 'x-should-retry': 'false' } });
-    expect(JSON.parse(await textOf(answer))).toMatchObject({
+    expect(JSON.parse(await text(answer.incoming))).toMatchObject({
       error: { code: 'idempotency_result_gone', param: 'Idempotency-Key' },
     });
   }

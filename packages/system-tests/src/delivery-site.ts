@@ -1,4 +1,5 @@
 import type { TestRedis } from '@sluice/testing';
+import { afterAll, beforeAll } from 'vitest';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 import { prefixOf, type Service, type SettingsFile, startService } from './service.ts';
 import { open, type OpenAnswer, send, type WireAnswer } from './wire.ts';
@@ -91,6 +92,18 @@ export async function startDeliverySite(options: DeliverySiteOptions = {}): Prom
       }
     },
   };
+}
+
+/** Has a site start before the tests of a file, and stop after them. It has its members from the first test on. */
+export function deliverySite(options: DeliverySiteOptions = {}): DeliverySite {
+  const site: Partial<DeliverySite> = {};
+  beforeAll(async () => {
+    Object.assign(site, await startDeliverySite(options));
+  });
+  afterAll(async () => {
+    await site[Symbol.asyncDispose]?.();
+  });
+  return site as DeliverySite; // nothing of it is used before
 }
 
 /** Parses a body that is known to be a response. */

@@ -1,16 +1,9 @@
 import { checkEventGrammar } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DeliverySite, startDeliverySite } from './delivery-site.ts';
+import { describe, expect, it } from 'vitest';
+import { deliverySite } from './delivery-site.ts';
 import { readFrames } from './wire.ts';
 
-let site: DeliverySite;
-
-beforeAll(async () => {
-  site = await startDeliverySite({ apis: 1, workers: 1 });
-});
-afterAll(async () => {
-  await site?.[Symbol.asyncDispose]();
-});
+const site = deliverySite({ apis: 1, workers: 1 });
 
 const parameters = {
   type: 'object',
