@@ -17,7 +17,7 @@ export interface DeliverySite {
   upstream: ScriptedUpstream;
   /** The address of an api. Numbers beyond the last api start over. */
   api: (at: number) => string;
-  create: (at: number, body: object, headers?: Record<string, string>) => Promise<WireAnswer>;
+  create: (at: number, body: object) => Promise<WireAnswer>;
   /** The same for a stream. Its events are still to be read. */
   stream: (at: number, body: object) => Promise<OpenAnswer>;
   get: (at: number, id: string) => Promise<WireAnswer>;
@@ -73,8 +73,7 @@ export async function startDeliverySite(options: DeliverySiteOptions = {}): Prom
     service,
     upstream,
     api,
-    create: (at, body, headers = {}) =>
-      send(api(at), { method: 'POST', path: '/v1/responses', key, body, headers }),
+    create: (at, body) => send(api(at), { method: 'POST', path: '/v1/responses', key, body }),
     stream: (at, body) =>
       open(api(at), { method: 'POST', path: '/v1/responses', key, body: { ...body, stream: true } }),
     get: (at, id) => send(api(at), { path: `/v1/responses/${id}`, key }),
