@@ -87,6 +87,7 @@ describe.each(['/v1', '/api/v1'])('what %s answers', (mount) => {
     ['DELETE /responses/x', 'not_found'],
     ['GET /responses/ID/input_items?after=x', 'invalid_value'],
     ['GET /responses/ID/input_items?limit=x', 'invalid_type'],
+    ['GET /responses/ID/input_items?limit=101', 'integer_above_max_value'],
     ['GET /models/x', 'not_found'],
   ])('to %s is the error %s', async (asked, code, body) => {
     const [method, path] = asked.replace('ID', id).split(' ') as [Method, string]; // as the rows are

@@ -235,8 +235,8 @@ describe('a path or method that is not there', () => {
     expect((await api.get(`/v1/responses/${'a'.repeat(600)}`)).status).toBe(404);
   });
 
-  it('that is no URL is refused', async () => {
-    const answer = await ask('GET', '/v1/responses/%E0%A4%A');
+  it.each(['%E0%A4%A', '%ff', '%zz', '%', '%c0%80'])('that has %s is no URL and is refused', async (part) => {
+    const answer = await ask('GET', `/v1/responses/${part}`);
     expect(answer.statusCode).toBe(400);
     expect(answer.json()).toMatchObject({ error: { code: 'invalid_request' } });
   });

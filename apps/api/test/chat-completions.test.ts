@@ -101,9 +101,9 @@ describe('a chat completion', () => {
     expect(third.at(-1)).toBe('[DONE]');
     expect(third).toMatchObject([{ choices: [{ delta: { content: 'Hello' } }] }, {}, '[DONE]']);
     expect(api.worker.runs).toHaveLength(1);
-    expect((await create({ temperature: 1 }, options)).json()).toMatchObject({
-      error: { code: 'idempotency_mismatch' },
-    });
+    const other = await create({ temperature: 1 }, options);
+    expect(other).toMatchObject({ status: 422, headers: { 'x-should-retry': 'false' } });
+    expect(other.json()).toMatchObject({ error: { code: 'idempotency_mismatch' } });
   });
 
   it('of any length arrives whole', async () => {

@@ -174,7 +174,8 @@ describe('what is read of large stored inputs', () => {
     const id = await stored();
     const missing = itemOf(id).id.replace(/0{5}$/, '00007');
     expect((await api.create({ model, input: [{ type: 'item_reference', id: missing }] })).status).toBe(404);
-    expect((await api.get(`/v1/responses/${id}/input_items?after=${missing}`)).status).toBe(400);
+    const listed = await api.get(`/v1/responses/${id}/input_items?after=${missing}`);
+    expect(listed.json()).toMatchObject({ error: { code: 'invalid_value', param: 'after' } });
     await eventually(() => api.bodyBudget.held === 0);
   });
 });

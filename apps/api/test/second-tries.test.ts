@@ -66,6 +66,22 @@ describe('an Idempotency-Key', () => {
     expect(await isTaken('first')).toBe(true);
   });
 
+  it('is answered at once in the background, and goes on standing for what was deleted', async () => {
+    const goOn = latch();
+    api.worker.onRun(async (run) => {
+      await goOn.wait();
+      await run.complete();
+    });
+    const body = { model, input: 'Hi', background: true };
+    const create = async () => (await api.create(body, keyed)).json();
+    const { id } = await create();
+    expect(await create()).toMatchObject({ id, status: expect.stringMatching(/^(queued|in_progress)$/) });
+    goOn.open();
+    await eventually(async () => (await create())['status'] === 'completed');
+    await api.app.inject({ method: 'DELETE', url: `/v1/responses/${String(id)}`, headers: authorized });
+    expect(await create()).toMatchObject({ error: { code: 'idempotency_result_gone' } });
+  });
+
   it('brings nobody forward whose first request has no job yet', async () => {
     const [name = ''] = api.queue.names;
     await api.queue.pause(name);

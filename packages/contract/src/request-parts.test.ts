@@ -120,11 +120,17 @@ describe('the query of one response', () => {
     },
   );
 
-  it.each(['yes', '', 'TRUE', ['true', 'true']])('refuses stream=%j', (value) => {
-    expect(refusal(retrieveResponseQuerySchema, { stream: value })).toEqual({
+  it.each([
+    ['stream', 'yes'],
+    ['stream', ''],
+    ['stream', 'TRUE'],
+    ['stream', ['true', 'true']],
+    ['include_obfuscation', '1'],
+  ])('refuses %s=%j', (param, value) => {
+    expect(refusal(retrieveResponseQuerySchema, { stream: 'true', [param]: value })).toEqual({
       code: 'invalid_value',
-      message: "'stream' must be true or false.",
-      param: 'stream',
+      message: `'${param}' must be true or false.`,
+      param,
     });
   });
 
@@ -153,7 +159,7 @@ describe('headers', () => {
     expect(parsePart(createResponseHeadersSchema, {})).toEqual({});
   });
 
-  it.each(['', 'k'.repeat(256), 'one key', 'one\tkey'])('are refused with the key %j', (key) => {
+  it.each(['', 'k'.repeat(256), 'one key', 'one\tkey', 'schlüssel'])('are refused with the key %j', (key) => {
     expect(refusal(createResponseHeadersSchema, { 'idempotency-key': key })).toEqual({
       code: 'invalid_value',
       message: "'Idempotency-Key' must be 1 to 255 visible ASCII characters.",

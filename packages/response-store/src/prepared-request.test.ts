@@ -111,6 +111,7 @@ describe('a prepared request', () => {
     expect(prepareRequest(requestOf(message('Hi')), { withDigest: true, inputBytes: 10 }).digest).toBe(plain);
     expect(digestOf(requestOf(message('Ho')))).not.toBe(plain);
     expect(digestOf(requestOf(message('Hi'), message('Hi')))).not.toBe(plain);
-    expect(digestOf({ ...requestOf(message('Hi')), temperature: 0.6 })).not.toBe(plain);
+    for (const other of [{ temperature: 0.6 }, { background: true }, { metadata: { a: 'b' } }])
+      expect(digestOf({ ...requestOf(message('Hi')), ...other })).not.toBe(plain);
   });
 });

@@ -5,7 +5,6 @@ export type RequestBody = { input: unknown; model?: string } & Record<string, un
 
 export interface CallOptions {
   signal?: AbortSignal;
-  mount?: '/v1' | '/api/v1';
   /** Beside those that every request has. */
   headers?: Record<string, string>;
 }
@@ -31,8 +30,8 @@ export interface Caller {
 /** Makes a caller with a key. The model is the simulator unless a request names another. */
 export function callerOf(apiUrl: string, key: string): Caller {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const post = (body: RequestBody, { signal, mount = '/v1', headers: more }: CallOptions) =>
-    fetch(`${apiUrl}${mount}/responses`, {
+  const post = (body: RequestBody, { signal, headers: more }: CallOptions) =>
+    fetch(`${apiUrl}/v1/responses`, {
       method: 'POST',
       headers: { ...headers, ...more },
       body: JSON.stringify({ model: 'simulator', ...body }),
@@ -47,10 +46,8 @@ export function callerOf(apiUrl: string, key: string): Caller {
       if (response.status !== 200) throw new Error(`status ${response.status}: ${await response.text()}`);
       return readStream(response, options.onEvent);
     },
-    async get(id, { signal, mount = '/v1' } = {}) {
-      return answerOf(
-        await fetch(`${apiUrl}${mount}/responses/${id}`, { headers, ...(signal && { signal }) }),
-      );
+    async get(id, { signal } = {}) {
+      return answerOf(await fetch(`${apiUrl}/v1/responses/${id}`, { headers, ...(signal && { signal }) }));
     },
   };
 }

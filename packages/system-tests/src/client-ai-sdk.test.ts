@@ -2,17 +2,10 @@ import { createClient } from '@sluice/client';
 import { createChatTransport, type ChatStorage, memoryStorage } from '@sluice/client/ai-sdk';
 import { eventually, within } from '@sluice/testing';
 import { AbstractChat, type ChatState, type ChatTransport, type UIMessage } from 'ai';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DeliverySite, responseIn, siteKeys, startDeliverySite } from './delivery-site.ts';
+import { describe, expect, it } from 'vitest';
+import { deliverySite, responseIn, siteKeys } from './delivery-site.ts';
 
-let site: DeliverySite;
-
-beforeAll(async () => {
-  site = await startDeliverySite();
-});
-afterAll(async () => {
-  await site?.[Symbol.asyncDispose]();
-});
+const site = deliverySite();
 
 /** What `useChat` keeps, without React. */
 class Chat extends AbstractChat<UIMessage> {

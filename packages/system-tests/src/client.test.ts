@@ -1,16 +1,9 @@
 import { createClient, type ResponseEvent } from '@sluice/client';
 import { checkEventGrammar, eventually } from '@sluice/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type DeliverySite, siteKeys, startDeliverySite } from './delivery-site.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { deliverySite, siteKeys } from './delivery-site.ts';
 
-let site: DeliverySite;
-
-beforeAll(async () => {
-  site = await startDeliverySite({ apis: 0, workers: 1 });
-});
-afterAll(async () => {
-  await site?.[Symbol.asyncDispose]();
-});
+const site = deliverySite({ apis: 0, workers: 1 });
 
 // A test may have killed the first one.
 beforeEach(async () => {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { checkEventGrammar, eventually, within, randomFrom } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DeliverySite, responseIn, siteKeys, startDeliverySite } from './delivery-site.ts';
+import { checkEventGrammar, within, randomFrom } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
+import { deliverySite, responseIn, siteKeys } from './delivery-site.ts';
 import {
   responseJsonIn,
   type RunningResponse,
@@ -11,16 +11,9 @@ import {
   windows,
 } from './running-response.ts';
 import { storeContents } from './store-contents.ts';
-import { idIn, readFrames, send, wholeReplay } from './wire.ts';
+import { send, wholeReplay } from './wire.ts';
 
-let site: DeliverySite;
-
-beforeAll(async () => {
-  site = await startDeliverySite();
-});
-afterAll(async () => {
-  await site?.[Symbol.asyncDispose]();
-});
+const site = deliverySite();
 
 /** Each api is asked twice. */
 const tries = 4;
@@ -59,58 +52,6 @@ describe.each(windows)('%s', (window) => {
   it('a caller who leaves closes the upstream connection', async () => {
     await expectAborted(window, ({ leave }) => leave());
   });
-});
-
-/** Takes the only place of the narrow model. `release` counts the calls of what waited behind it. */
-async function holdPlace(): Promise<{ release: () => Promise<number> }> {
-  const holder = site.upstream.expect('nothing');
-  const held = site.create(0, { model: 'narrow', input: holder.input });
-  await holder.arrived.wait();
-  const before = site.upstream.fake.requests.length;
-  return {
-    async release() {
-      holder.finish();
-      responseIn(await held);
-      // This response gets the place after all others, so a call of another would have come first.
-      responseIn(await site.create(1, { model: 'narrow', input: 'The last one.' }));
-      return site.upstream.fake.requests.length - before - 1;
-    },
-  };
-}
-
-/** Lets a caller wait in the queue of the narrow model. */
-async function startWaiting(at: number): Promise<{ id: string; leave: () => void }> {
-  const answer = await site.stream(at, { model: 'narrow', input: `Queued ${at}.` });
-  const queued = Promise.withResolvers<string>();
-  const read = readFrames(answer, {
-    onFrame: (frame) => {
-      if (frame.event === 'response.queued') queued.resolve(idIn(frame));
-    },
-  });
-  read.catch(() => undefined);
-  return { id: await within(queued.promise), leave: answer.cut };
-}
-
-const untilCancelled = (at: number, id: string, timeoutMs?: number) =>
-  eventually(
-    async () => responseIn(await site.get(at, id)).status === 'cancelled',
-    timeoutMs === undefined ? {} : { timeoutMs },
-  );
-
-it.each([
-  { what: 'a caller who leaves', how: 'leave' },
-  { what: 'a cancel', how: 'cancel' },
-] as const)('$what ends a queued response, and the upstream is never called', async ({ how }) => {
-  const place = await holdPlace();
-  for (let at = 0; at < tries; at += 1) {
-    const { id, leave } = await startWaiting(at);
-    if (how === 'leave') leave();
-    else await site.cancel(at + 1, id);
-    await untilCancelled(at + 1, id);
-    const events = (await wholeReplay(site.replay(at, id))).map(({ event }) => event);
-    expect(events).toEqual(['response.created', 'response.queued', 'response.incomplete']);
-  }
-  expect(await place.release()).toBe(0);
 });
 
 it('a cancel leaves a response that has ended as it is', async () => {
@@ -179,28 +120,4 @@ it('a cancel that races a completion has one winner, and every door tells the sa
   }
   // Each of the two must win sometimes. Otherwise there was no race.
   expect([...winners].toSorted()).toEqual(['cancelled', 'completed']);
-});
-
-/** Two rounds of the rescue, and more. `npm run test:faults` holds them to their time. */
-const patienceMs = 60_000;
-
-it('the death of an api closes the upstream connections of its callers, and calls none for those that wait', async () => {
-  const api = await site.service.addApi();
-  const at = site.service.apis.indexOf(api);
-  const place = await holdPlace();
-  const waiting: string[] = [];
-  const running: RunningResponse[] = [];
-  for (let caller = 0; caller < 3; caller += 1) {
-    waiting.push((await startWaiting(at)).id);
-    for (const window of windows) running.push(await startRunning(site, window, at));
-  }
-  const callsBefore = site.upstream.fake.requests.length;
-  await api.kill();
-  site.service.apis.splice(at, 1);
-  const ends = running.map(({ upstreamCall }) => within(upstreamCall.ended, { timeoutMs: patienceMs }));
-  expect(await Promise.all(ends)).toEqual(running.map(() => 'aborted'));
-  await Promise.all(waiting.map((id) => untilCancelled(0, id, patienceMs)));
-  await place.release();
-  // The last call belongs to the response that got the place after them.
-  expect(site.upstream.fake.requests.length - callsBefore).toBe(1);
 });

@@ -1,16 +1,9 @@
 import { checkEventGrammar, eventually } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DeliverySite, siteKeys, startDeliverySite } from './delivery-site.ts';
+import { describe, expect, it } from 'vitest';
+import { deliverySite, siteKeys } from './delivery-site.ts';
 import { idIn, open, readFrames, send, wholeReplay } from './wire.ts';
 
-let site: DeliverySite;
-
-beforeAll(async () => {
-  site = await startDeliverySite();
-});
-afterAll(async () => {
-  await site?.[Symbol.asyncDispose]();
-});
+const site = deliverySite();
 
 const tool = {
   type: 'function',

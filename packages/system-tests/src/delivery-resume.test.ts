@@ -1,19 +1,12 @@
 import { checkEventGrammar, eventually, type SseFrame, randomFrom } from '@sluice/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type DeliverySite, loggedEvents, startDeliverySite } from './delivery-site.ts';
+import { expect, it } from 'vitest';
+import { deliverySite, loggedEvents } from './delivery-site.ts';
 import { inspectable, liveHeapMiB } from './faults/live-heap.ts';
 import type { RunningApi } from './service.ts';
 import { concurrently } from './statistics.ts';
 import { idIn, numberOf, readFrames, wholeReplay } from './wire.ts';
 
-let site: DeliverySite;
-
-beforeAll(async () => {
-  site = await startDeliverySite({ env: inspectable });
-});
-afterAll(async () => {
-  await site?.[Symbol.asyncDispose]();
-});
+const site = deliverySite({ env: inspectable });
 
 const streams = 150;
 const cutsEach = 4;

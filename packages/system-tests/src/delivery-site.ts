@@ -1,4 +1,5 @@
 import type { TestRedis } from '@sluice/testing';
+import { afterAll, beforeAll } from 'vitest';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 import { prefixOf, type Service, type SettingsFile, startService } from './service.ts';
 import { open, type OpenAnswer, send, type WireAnswer } from './wire.ts';
@@ -16,7 +17,7 @@ export interface DeliverySite {
   upstream: ScriptedUpstream;
   /** The address of an api. Numbers beyond the last api start over. */
   api: (at: number) => string;
-  create: (at: number, body: object, headers?: Record<string, string>) => Promise<WireAnswer>;
+  create: (at: number, body: object) => Promise<WireAnswer>;
   /** The same for a stream. Its events are still to be read. */
   stream: (at: number, body: object) => Promise<OpenAnswer>;
   get: (at: number, id: string) => Promise<WireAnswer>;
@@ -41,13 +42,9 @@ export const siteKeys = { tester: 'sk-test-0123456789abcdef', stranger: 'sk-stra
 /** The simulator is fast unless a prompt asks it to be slow. */
 const atFullSpeed = { firstTokenMs: 0, tokensPerSecond: 0 };
 
-/**
- * Starts a site. Its models are `simulator` and `simulator-reasoning`, `scripted`, which the upstream answers, and
- * `narrow`, which is the same with a concurrency of one: a test that holds its only place keeps everything else queued.
- */
+/** Starts a site. Its models are `simulator` and `simulator-reasoning`, and `scripted`, which the upstream answers. */
 export async function startDeliverySite(options: DeliverySiteOptions = {}): Promise<DeliverySite> {
   const upstream = await startScriptedUpstream();
-  const scripted = [{ provider: 'upstream' }];
   const service = await startService({
     apis: options.apis ?? 2,
     workers: options.workers ?? 2,
@@ -65,8 +62,7 @@ export async function startDeliverySite(options: DeliverySiteOptions = {}): Prom
       models: [
         { id: 'simulator', routes: [{ provider: 'simulator' }] },
         { id: 'simulator-reasoning', routes: [{ provider: 'simulator-reasoning' }] },
-        { id: 'scripted', routes: scripted },
-        { id: 'narrow', routes: scripted, concurrency: 1 },
+        { id: 'scripted', routes: [{ provider: 'upstream' }] },
       ],
       ...options.settings,
     },
@@ -77,8 +73,7 @@ export async function startDeliverySite(options: DeliverySiteOptions = {}): Prom
     service,
     upstream,
     api,
-    create: (at, body, headers = {}) =>
-      send(api(at), { method: 'POST', path: '/v1/responses', key, body, headers }),
+    create: (at, body) => send(api(at), { method: 'POST', path: '/v1/responses', key, body }),
     stream: (at, body) =>
       open(api(at), { method: 'POST', path: '/v1/responses', key, body: { ...body, stream: true } }),
     get: (at, id) => send(api(at), { path: `/v1/responses/${id}`, key }),
@@ -96,6 +91,18 @@ export async function startDeliverySite(options: DeliverySiteOptions = {}): Prom
       }
     },
   };
+}
+
+/** Has a site start before the tests of a file, and stop after them. It has its members from the first test on. */
+export function deliverySite(options: DeliverySiteOptions = {}): DeliverySite {
+  const site: Partial<DeliverySite> = {};
+  beforeAll(async () => {
+    Object.assign(site, await startDeliverySite(options));
+  });
+  afterAll(async () => {
+    await site[Symbol.asyncDispose]?.();
+  });
+  return site as DeliverySite; // nothing of it is used before
 }
 
 /** Parses a body that is known to be a response. */

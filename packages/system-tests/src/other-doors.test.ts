@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { text } from 'node:stream/consumers';
 import { eventually, within } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DeliverySite, siteKeys, startDeliverySite } from './delivery-site.ts';
+import { describe, expect, it } from 'vitest';
+import { deliverySite, siteKeys } from './delivery-site.ts';
 import { type OpenAnswer, open, readFrames } from './wire.ts';
 import { runningAttempts } from './worker-metrics.ts';
 
@@ -63,17 +64,10 @@ const doors: Record<string, Door> = {
 
 const answer = 'Well and more.';
 
-let site: DeliverySite;
-
-beforeAll(async () => {
-  // With one worker at a time, it is known which one has a response.
-  site = await startDeliverySite({
-    workers: 1,
-    settings: { recovery: { lockMs: 3_000, stalledMs: 500, retryGraceMs: 20_000 } },
-  });
-});
-afterAll(async () => {
-  await site?.[Symbol.asyncDispose]();
+// With one worker at a time, it is known which one has a response.
+const site = deliverySite({
+  workers: 1,
+  settings: { recovery: { lockMs: 3_000, stalledMs: 500, retryGraceMs: 20_000 } },
 });
 
 interface Asked {
@@ -93,10 +87,9 @@ function ask({ path, body }: Door, input: string, { at = 0, isStream = false, ke
 }
 
 async function bodyOf({ status, incoming }: OpenAnswer): Promise<string> {
-  let text = '';
-  for await (const part of incoming.setEncoding('utf8')) text += String(part);
-  if (status !== 200) throw new Error(`status ${status}: ${text}`);
-  return text;
+  const body = await text(incoming);
+  if (status !== 200) throw new Error(`status ${status}: ${body}`);
+  return body;
 }
 
 async function framesOf(opened: OpenAnswer, onFrame?: (frame: Frame) => void) {

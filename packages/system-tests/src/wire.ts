@@ -4,6 +4,7 @@ import {
   type IncomingMessage,
   request as httpRequest,
 } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { type SseFrame, sseFrames } from '@sluice/testing';
 
 /** One request as it is sent. The path is sent unchanged, where `fetch` would normalise it. */
@@ -47,7 +48,7 @@ export interface ReadPart {
 export function open(baseUrl: string, wanted: WireRequest): Promise<OpenAnswer> {
   const { method = 'GET', path, key, body, headers = {}, agent = false, withinMs } = wanted;
   const { hostname, port } = new URL(baseUrl);
-  const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
+  const sent = typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
   const { promise, resolve, reject } = Promise.withResolvers<OpenAnswer>();
   const outgoing = httpRequest({
     hostname,
@@ -57,7 +58,7 @@ export function open(baseUrl: string, wanted: WireRequest): Promise<OpenAnswer> 
     agent,
     headers: {
       authorization: `Bearer ${key}`,
-      ...(text !== undefined && { 'content-type': 'application/json' }),
+      ...(sent !== undefined && { 'content-type': 'application/json' }),
       ...headers,
     },
   });
@@ -77,16 +78,14 @@ export function open(baseUrl: string, wanted: WireRequest): Promise<OpenAnswer> 
       cut: () => outgoing.destroy(),
     });
   });
-  outgoing.end(text);
+  outgoing.end(sent);
   return promise;
 }
 
 /** Sends one request and reads the whole answer. Rejects if it breaks off, or is not there in time. */
 export async function send(baseUrl: string, wanted: WireRequest): Promise<WireAnswer> {
   const { status, headers, incoming } = await open(baseUrl, wanted);
-  let text = '';
-  for await (const part of incoming.setEncoding('utf8')) text += String(part);
-  return { status, headers, text };
+  return { status, headers, text: await text(incoming) };
 }
 
 /**

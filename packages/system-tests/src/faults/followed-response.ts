@@ -1,3 +1,4 @@
+import { text as textOf } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { latch, type Latch, type SseFrame } from '@sluice/testing';
 import { responseJsonIn } from '../running-response.ts';
@@ -125,16 +126,10 @@ function create(caller: Caller, url: string): Promise<OpenAnswer> {
   return open(url, { method: 'POST', path: '/v1/responses', key: testerKey, body, ...patienceOf(caller) });
 }
 
-async function textOf({ incoming }: OpenAnswer): Promise<string> {
-  let text = '';
-  for await (const part of incoming.setEncoding('utf8')) text += String(part);
-  return text;
-}
-
 async function askWhole(caller: Caller, url: string): Promise<Told> {
   caller.connection = await create(caller, url);
-  const { status } = caller.connection;
-  const text = await textOf(caller.connection);
+  const { status, incoming } = caller.connection;
+  const text = await textOf(incoming);
   if (status === 200) {
     caller.response.id = idOf(text);
     return { kind: 'end', json: text };
@@ -145,11 +140,10 @@ async function askWhole(caller: Caller, url: string): Promise<Told> {
 
 async function askAndFollow(caller: Caller, url: string): Promise<Told> {
   caller.connection = await create(caller, url);
-  if (caller.connection.status !== 200) {
-    return { kind: 'refused', status: caller.connection.status, text: await textOf(caller.connection) };
-  }
+  const { status, incoming } = caller.connection;
+  if (status !== 200) return { kind: 'refused', status, text: await textOf(incoming) };
   if (caller.response.mode === 'background') {
-    caller.response.id = idOf(await textOf(caller.connection));
+    caller.response.id = idOf(await textOf(incoming));
     return poll(caller);
   }
   return readToTheEnd(caller);
