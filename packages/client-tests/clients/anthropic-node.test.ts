@@ -2,17 +2,12 @@ import Anthropic from '@anthropic-ai/sdk';
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
 import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod';
 import { eventually } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type ClientSite, mounts, oneRequestKeys, onlyPrompt, startClientSite } from '../src/client-site.ts';
+import { clientSite, mounts, oneRequestKeys, onlyPrompt } from '../src/client-site.ts';
 import { type Asked, readStream, testBrokenConnections } from './broken-connections.ts';
 
-let site: ClientSite;
-
-beforeAll(async () => {
-  site = await startClientSite();
-});
-afterAll(() => site?.[Symbol.asyncDispose]());
+const site = clientSite();
 
 const user = (content: string): Anthropic.MessageParam[] => [{ role: 'user', content }];
 const asked = { model: 'scripted', max_tokens: 1024 };
@@ -27,8 +22,13 @@ const textOf = ({ content }: Pick<Anthropic.Message, 'content'>) =>
 describe.each(mounts)('@anthropic-ai/sdk at $mount', ({ mount }) => {
   // It adds `/v1` to its address itself.
   const clientWith = (apiKey: string, maxRetries = 0) =>
-    new Anthropic({ baseURL: site.baseUrl(mount).replace(/\/v1$/, ''), apiKey, authToken: null, maxRetries });
-  const client = () => clientWith(site.key);
+    new Anthropic({
+      baseURL: site().baseUrl(mount).replace(/\/v1$/, ''),
+      apiKey,
+      authToken: null,
+      maxRetries,
+    });
+  const client = () => clientWith(site().key);
 
   it('`create`', async () => {
     const message = await client().messages.create({ ...asked, messages: user('Tell me of Bergen.') });
@@ -163,7 +163,7 @@ describe.each(mounts)('@anthropic-ai/sdk at $mount', ({ mount }) => {
       ],
     });
     expect(textOf(message)).toBe(`user: ${prompt}`);
-    const [request] = site.model.requestsFor(prompt);
+    const [request] = site().model.requestsFor(prompt);
     expect(JSON.stringify(request?.body)).toMatch(/iVBORw0KGgo=.*JVBERi0=/);
   });
 
@@ -254,7 +254,7 @@ describe.each(mounts)('@anthropic-ai/sdk at $mount', ({ mount }) => {
     const prompt = onlyPrompt('Stall');
     const stream = await client().messages.create({ ...asked, messages: user(prompt), stream: true });
     for await (const { type } of stream) if (type === 'content_block_delta') stream.controller.abort();
-    expect(await site.model.requestsFor(prompt)[0]?.ended).toBe('aborted');
+    expect(await site().model.requestsFor(prompt)[0]?.ended).toBe('aborted');
   });
 
   const asking = ({ baseUrl, apiKey, prompt, once, maxRetries }: Asked) => ({
@@ -263,7 +263,7 @@ describe.each(mounts)('@anthropic-ai/sdk at $mount', ({ mount }) => {
     options: { headers: { 'Idempotency-Key': once } },
   });
   testBrokenConnections({
-    site: () => site,
+    site,
     mount,
     cutError: 'TypeError',
     cutRemark: 'It throws the `TypeError` of `fetch`, which is no `APIError`.',

@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ClientSite, mounts, oneRequestKeys, onlyPrompt, startClientSite } from '../src/client-site.ts';
+import { describe, expect, it } from 'vitest';
+import { clientSite, mounts, oneRequestKeys, onlyPrompt } from '../src/client-site.ts';
 import { testBrokenConnections } from './broken-connections.ts';
-import { askInPython, hasPython, type PythonSession, startPython } from './python-session.ts';
+import { askInPython, hasPython, pythonSession } from './python-session.ts';
 
 const hasPackage = hasPython('anthropic');
 
-let site: ClientSite;
-
-beforeAll(async () => {
-  if (hasPackage) site = await startClientSite();
-});
-afterAll(() => site?.[Symbol.asyncDispose]());
+const site = clientSite();
 
 /** Lines that every script begins with. */
 const beginning = `
@@ -22,15 +17,9 @@ weather = {"name": "get_weather", "input_schema": {
 `;
 
 describe.skipIf(!hasPackage).each(mounts)('anthropic for Python at $mount', ({ mount }) => {
-  let session: PythonSession;
-
-  beforeAll(async () => {
-    // It adds `/v1` to its address itself.
-    session = await startPython('anthropic', site.baseUrl(mount).replace(/\/v1$/, ''));
-  });
-  afterAll(() => session?.close());
-
-  const python = (script: string, key = site.key) => session.run(`${beginning}${script}`, key);
+  // It adds `/v1` to its address itself.
+  const session = pythonSession('anthropic', () => site().baseUrl(mount).replace(/\/v1$/, ''));
+  const python = (script: string, key = site().key) => session().run(`${beginning}${script}`, key);
 
   it('`create`', async () => {
     const script = `
@@ -127,7 +116,7 @@ said = user([{"type": "text", "text": "${prompt}"},
 show(text=messages.create(**asked, messages=said).content[0].text)
 `;
     expect(await python(script)).toEqual({ text: `user: ${prompt}` });
-    const [request] = site.model.requestsFor(prompt);
+    const [request] = site().model.requestsFor(prompt);
     expect(JSON.stringify(request?.body)).toMatch(/iVBORw0KGgo=.*JVBERi0=/);
   });
 
@@ -210,16 +199,16 @@ with messages.stream(**asked, messages=user("${prompt}")) as stream:
     show(first=next(stream.text_stream))
 `;
     expect(await python(script)).toEqual({ first: 'Well, ' });
-    expect(await site.model.requestsFor(prompt)[0]?.ended).toBe('aborted');
+    expect(await site().model.requestsFor(prompt)[0]?.ended).toBe('aborted');
   });
 
   testBrokenConnections({
-    site: () => site,
+    site,
     mount,
     cutError: 'RemoteProtocolError',
     cutRemark: 'It raises the `RemoteProtocolError` of httpx, which is no `APIError`.',
     ...askInPython({
-      session: () => session,
+      session,
       beginning,
       address: ({ baseUrl }) => baseUrl.replace(/\/v1$/, ''),
       create: 'messages.create(**asked, messages=user(prompt), extra_headers=once, stream=stream)',

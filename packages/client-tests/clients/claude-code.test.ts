@@ -3,14 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type ClientSite,
-  type Mount,
-  mounts,
-  oneRequestKeys,
-  onlyPrompt,
-  startClientSite,
-} from '../src/client-site.ts';
+import { clientSite, type Mount, mounts, oneRequestKeys, onlyPrompt } from '../src/client-site.ts';
 import { claudeCodeVersion } from '../src/tested-clients.ts';
 import { remark } from './remark.ts';
 import { runProgram } from './terminal-program.ts';
@@ -51,22 +44,17 @@ interface ClaudeOptions {
   until?: string;
 }
 
-let site: ClientSite;
+const site = clientSite();
 let directory: string;
 
 beforeAll(async () => {
-  if (!hasClaude) return;
   directory = await mkdtemp(join(tmpdir(), 'sluice-claude-'));
-  site = await startClientSite();
 });
-afterAll(async () => {
-  await site?.[Symbol.asyncDispose]();
-  if (hasClaude) await rm(directory, { recursive: true, force: true });
-});
+afterAll(() => rm(directory, { recursive: true, force: true }));
 
 /** Runs Claude Code with one prompt to its end and returns what it printed. Whatever is not on loopback is out of its reach. */
 async function claude(options: ClaudeOptions): Promise<{ code: number | null; lines: ClaudeLine[] }> {
-  const { mount, prompt, model = 'scripted', key = site.key, args = [], env = {}, until } = options;
+  const { mount, prompt, model = 'scripted', key = site().key, args = [], env = {}, until } = options;
   const { code, lines } = await runProgram({
     file: 'claude',
     args: ['-p', prompt, '--model', model, '--output-format', 'stream-json', '--verbose', ...args],
@@ -74,7 +62,7 @@ async function claude(options: ClaudeOptions): Promise<{ code: number | null; li
     env: {
       HOME: directory,
       // It adds `/v1` to its address itself.
-      ANTHROPIC_BASE_URL: site.baseUrl(mount).replace(/\/v1$/, ''),
+      ANTHROPIC_BASE_URL: site().baseUrl(mount).replace(/\/v1$/, ''),
       ANTHROPIC_AUTH_TOKEN: key,
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       CLAUDE_CODE_MAX_RETRIES: '0',
@@ -144,6 +132,6 @@ describe.skipIf(!hasClaude).each(mounts)('Claude Code at $mount', ({ mount }) =>
   it('ending it in mid-stream cancels the response', async () => {
     const prompt = onlyPrompt('Stall');
     await claude({ mount, prompt, args: ['--include-partial-messages'], until: 'Well, ' });
-    expect(await site.model.requestsFor(prompt)[0]?.ended).toBe('aborted');
+    expect(await site().model.requestsFor(prompt)[0]?.ended).toBe('aborted');
   });
 });

@@ -3,14 +3,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type ClientSite,
-  type Mount,
-  mounts,
-  oneRequestKeys,
-  onlyPrompt,
-  startClientSite,
-} from '../src/client-site.ts';
+import { clientSite, type Mount, mounts, oneRequestKeys, onlyPrompt } from '../src/client-site.ts';
 import { remark } from './remark.ts';
 import { runProgram } from './terminal-program.ts';
 
@@ -47,17 +40,13 @@ interface CodexOptions {
   isResumed?: boolean;
 }
 
-let site: ClientSite;
+const site = clientSite();
 let directory: string;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'sluice-codex-'));
-  site = await startClientSite();
 });
-afterAll(async () => {
-  await site?.[Symbol.asyncDispose]();
-  await rm(directory, { recursive: true, force: true });
-});
+afterAll(() => rm(directory, { recursive: true, force: true }));
 
 /** Where Codex keeps its settings and sessions. */
 async function codexHome({ mount, usesWebSocket = false }: CodexOptions): Promise<string> {
@@ -72,7 +61,7 @@ enabled = false
 
 [model_providers.sluice]
 name = "Sluice"
-base_url = "${site.baseUrl(mount)}"
+base_url = "${site().baseUrl(mount)}"
 env_key = "SLUICE_API_KEY"
 wire_api = "responses"
 request_max_retries = 0
@@ -85,7 +74,7 @@ supports_websockets = ${usesWebSocket}
 
 /** Runs Codex with one prompt to its end and returns what it printed. Whatever is not on loopback is out of its reach. */
 async function codex(options: CodexOptions): Promise<{ code: number | null; events: CodexEvent[] }> {
-  const { prompt, model = 'scripted', key = site.key, isResumed = false } = options;
+  const { prompt, model = 'scripted', key = site().key, isResumed = false } = options;
   const args = ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', '--json'];
   args.push('--model', model, ...(isResumed ? ['resume', '--last'] : []), prompt);
   const { code, lines } = await runProgram({
@@ -161,7 +150,7 @@ describe.skipIf(!hasCodex).each(mounts)('Codex CLI at $mount', ({ mount }) => {
     expect(code).toBe(0);
     expect(itemsOf(events, 'command_execution')).toMatchObject([{ exit_code: 0 }]);
     expect(answerIn(events)).toMatch(/^The tools say: .*from-the-42/s);
-    expect(site.model.requestsFor(prompt)).toHaveLength(2);
+    expect(site().model.requestsFor(prompt)).toHaveLength(2);
     expect(events.filter(({ type }) => type === 'error')).toEqual([]);
   });
 });

@@ -2,9 +2,9 @@ import { type BaseMessage, HumanMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
 import type { ChatAnthropic } from '@langchain/anthropic';
 import type { ChatOpenAI } from '@langchain/openai';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type ClientSite, mounts, oneRequestKeys, onlyPrompt, startClientSite } from '../src/client-site.ts';
+import { clientSite, mounts, oneRequestKeys, onlyPrompt } from '../src/client-site.ts';
 import { type Asked, readStream, testBrokenConnections } from './broken-connections.ts';
 import { remark } from './remark.ts';
 
@@ -43,16 +43,11 @@ export function testLangChain({
   countsInputOfStreams = true,
   unknownModel = { status: 400, code: 'model_not_found', param: 'model' },
 }: LangChainSuite): void {
-  let site: ClientSite;
-
-  beforeAll(async () => {
-    site = await startClientSite();
-  });
-  afterAll(() => site?.[Symbol.asyncDispose]());
+  const site = clientSite();
 
   describe.each(mounts)(`${name} at $mount`, ({ mount }) => {
-    const chat = (model: string, apiKey = site.key) =>
-      chatOf({ baseUrl: site.baseUrl(mount), model, apiKey, maxRetries: 0, headers: {} });
+    const chat = (model: string, apiKey = site().key) =>
+      chatOf({ baseUrl: site().baseUrl(mount), model, apiKey, maxRetries: 0, headers: {} });
 
     it('`invoke`', async () => {
       const message = await chat('scripted').invoke('Tell me of Bergen.');
@@ -95,7 +90,7 @@ export function testLangChain({
       });
       const message = await chat('scripted').invoke([said]);
       expect(message.text).toBe(`user: ${prompt}`);
-      expect(JSON.stringify(site.model.requestsFor(prompt)[0]?.body)).toContain('iVBORw0KGgo=');
+      expect(JSON.stringify(site().model.requestsFor(prompt)[0]?.body)).toContain('iVBORw0KGgo=');
     });
 
     it.each(['scripted', 'scripted-chat'])('tools in several steps, with %s', async (model) => {
@@ -185,13 +180,13 @@ export function testLangChain({
         }
       };
       await expect(reading()).rejects.toThrow();
-      expect(await site.model.requestsFor(prompt)[0]?.ended).toBe('aborted');
+      expect(await site().model.requestsFor(prompt)[0]?.ended).toBe('aborted');
     });
 
     const asking = ({ once, prompt: _prompt, ...options }: Asked) =>
       chatOf({ ...options, model: 'scripted', headers: { 'Idempotency-Key': once } });
     testBrokenConnections({
-      site: () => site,
+      site,
       mount,
       cutError: 'TypeError',
       cutRemark: 'It throws the `TypeError` of `fetch`.',

@@ -1,16 +1,12 @@
 import { Agent, handoff, OpenAIProvider, Runner, setTracingDisabled, tool } from '@openai/agents';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type ClientSite, mounts, onlyPrompt, startClientSite } from '../src/client-site.ts';
+import { clientSite, mounts, onlyPrompt } from '../src/client-site.ts';
 
-let site: ClientSite;
+// Traces would go to OpenAI.
+setTracingDisabled(true);
 
-beforeAll(async () => {
-  // Traces would go to OpenAI.
-  setTracingDisabled(true);
-  site = await startClientSite();
-});
-afterAll(() => site?.[Symbol.asyncDispose]());
+const site = clientSite();
 
 const getWeather = tool({
   name: 'get_weather',
@@ -27,7 +23,12 @@ function agent(model: string) {
 
 describe.each(mounts)('OpenAI Agents SDK at $mount', ({ mount }) => {
   const providerWith = (options: { useResponsesWebSocket?: boolean } = {}) =>
-    new OpenAIProvider({ baseURL: site.baseUrl(mount), apiKey: site.key, useResponses: true, ...options });
+    new OpenAIProvider({
+      baseURL: site().baseUrl(mount),
+      apiKey: site().key,
+      useResponses: true,
+      ...options,
+    });
   const runner = () => new Runner({ modelProvider: providerWith(), tracingDisabled: true });
 
   it('`run`', async () => {
@@ -116,7 +117,7 @@ describe.each(mounts)('OpenAI Agents SDK at $mount', ({ mount }) => {
     const abort = new AbortController();
     const result = await runner().run(agent('scripted'), prompt, { stream: true, signal: abort.signal });
     for await (const _ of result.toTextStream()) abort.abort();
-    expect(await site.model.requestsFor(prompt)[0]?.ended).toBe('aborted');
+    expect(await site().model.requestsFor(prompt)[0]?.ended).toBe('aborted');
   });
 
   it('a tool loop over a WebSocket', async () => {

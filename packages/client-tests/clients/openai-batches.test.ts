@@ -4,18 +4,16 @@ import { text } from 'node:stream/consumers';
 import { eventually } from '@sluice/testing';
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type ClientSite, mounts, onlyPrompt, startClientSite } from '../src/client-site.ts';
-import { hasPython, type PythonSession, startPython } from './python-session.ts';
+import { clientSite, mounts, onlyPrompt } from '../src/client-site.ts';
+import { hasPython, pythonSession } from './python-session.ts';
 
 const hasPackage = hasPython('openai');
 
-let site: ClientSite;
 let receiver: Server;
 /** The deliveries of webhooks. */
 const received: { body: string; headers: IncomingMessage['headers'] }[] = [];
 
 beforeAll(async () => {
-  site = await startClientSite();
   receiver = createServer((request, reply) => {
     void text(request).then((body) => {
       received.push({ body, headers: request.headers });
@@ -24,14 +22,15 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
 });
-afterAll(async () => {
-  await site?.[Symbol.asyncDispose]();
+afterAll(() => {
   receiver?.closeAllConnections();
   receiver?.close();
 });
 beforeEach(() => {
   received.length = 0;
 });
+// It ends before its receiver.
+const site = clientSite();
 
 /** The delivery for a response or a batch. */
 const deliveryOf = (id: string) => eventually(() => received.find(({ body }) => body.includes(id)));
@@ -49,7 +48,12 @@ const linesFor = (prompt: string) =>
 
 describe.each(mounts)('openai with files, batches, usage and webhooks at $mount', ({ mount }) => {
   const client = () =>
-    new OpenAI({ baseURL: site.baseUrl(mount), apiKey: site.key, adminAPIKey: site.key, maxRetries: 0 });
+    new OpenAI({
+      baseURL: site().baseUrl(mount),
+      apiKey: site().key,
+      adminAPIKey: site().key,
+      maxRetries: 0,
+    });
 
   it('`batches`, `files`, and `admin.organization.usage` of them', async () => {
     const start_time = Math.floor(Date.now() / 1_000);
@@ -107,14 +111,8 @@ describe.each(mounts)('openai with files, batches, usage and webhooks at $mount'
 describe.skipIf(!hasPackage).each(mounts)(
   'openai for Python with files, batches, usage and webhooks at $mount',
   ({ mount }) => {
-    let session: PythonSession;
-
-    beforeAll(async () => {
-      session = await startPython('openai', site.baseUrl(mount));
-    });
-    afterAll(() => session?.close());
-
-    const python = (script: string) => session.run(script, site.key);
+    const session = pythonSession('openai', () => site().baseUrl(mount));
+    const python = (script: string) => session().run(script, site().key);
 
     it('`batches`, `files`, and `admin.organization.usage` of them', async () => {
       const script = `

@@ -1,17 +1,12 @@
 import OpenAI from 'openai';
 import { zodFunction, zodResponseFormat } from 'openai/helpers/zod';
 import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources/chat/completions';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type ClientSite, mounts, oneRequestKeys, onlyPrompt, startClientSite } from '../src/client-site.ts';
+import { clientSite, mounts, oneRequestKeys, onlyPrompt } from '../src/client-site.ts';
 import { type Asked, readStream, testBrokenConnections } from './broken-connections.ts';
 
-let site: ClientSite;
-
-beforeAll(async () => {
-  site = await startClientSite();
-});
-afterAll(() => site?.[Symbol.asyncDispose]());
+const site = clientSite();
 
 const user = (content: string): ChatCompletionMessageParam[] => [{ role: 'user', content }];
 const weather: ChatCompletionTool = {
@@ -31,8 +26,8 @@ const person = z.object({ name: z.string(), age: z.number() });
 
 describe.each(mounts)('openai with chat completions at $mount', ({ mount }) => {
   const clientWith = (apiKey: string) =>
-    new OpenAI({ baseURL: site.baseUrl(mount), apiKey, maxRetries: 0 }).chat.completions;
-  const chat = () => clientWith(site.key);
+    new OpenAI({ baseURL: site().baseUrl(mount), apiKey, maxRetries: 0 }).chat.completions;
+  const chat = () => clientWith(site().key);
 
   it('`create`', async () => {
     const {
@@ -129,7 +124,7 @@ describe.each(mounts)('openai with chat completions at $mount', ({ mount }) => {
       ],
     });
     expect(choices[0]?.message.content).toBe(`user: ${prompt}`);
-    const [request] = site.model.requestsFor(prompt);
+    const [request] = site().model.requestsFor(prompt);
     expect(JSON.stringify(request?.body)).toMatch(/iVBORw0KGgo=.*JVBERi0=/);
   });
 
@@ -185,7 +180,7 @@ describe.each(mounts)('openai with chat completions at $mount', ({ mount }) => {
     const prompt = onlyPrompt('Stall');
     const stream = await chat().create({ model: 'scripted', messages: user(prompt), stream: true });
     for await (const { choices } of stream) if (choices[0]?.delta.content) stream.controller.abort();
-    expect(await site.model.requestsFor(prompt)[0]?.ended).toBe('aborted');
+    expect(await site().model.requestsFor(prompt)[0]?.ended).toBe('aborted');
   });
 
   const asking = ({ baseUrl, apiKey, prompt, once, maxRetries }: Asked) => ({
@@ -194,7 +189,7 @@ describe.each(mounts)('openai with chat completions at $mount', ({ mount }) => {
     options: { headers: { 'Idempotency-Key': once } },
   });
   testBrokenConnections({
-    site: () => site,
+    site,
     mount,
     cutError: 'TypeError',
     cutRemark: 'It throws the `TypeError` of `fetch`, which is no `APIError`.',

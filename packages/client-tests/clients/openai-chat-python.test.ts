@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ClientSite, mounts, oneRequestKeys, onlyPrompt, startClientSite } from '../src/client-site.ts';
+import { describe, expect, it } from 'vitest';
+import { clientSite, mounts, oneRequestKeys, onlyPrompt } from '../src/client-site.ts';
 import { testBrokenConnections } from './broken-connections.ts';
-import { askInPython, hasPython, type PythonSession, startPython } from './python-session.ts';
+import { askInPython, hasPython, pythonSession } from './python-session.ts';
 
 const hasPackage = hasPython('openai');
 
-let site: ClientSite;
-
-beforeAll(async () => {
-  if (hasPackage) site = await startClientSite();
-});
-afterAll(() => site?.[Symbol.asyncDispose]());
+const site = clientSite();
 
 /** Lines that every script begins with. */
 const beginning = `
@@ -24,14 +19,8 @@ weather = {"type": "function", "function": {"name": "get_weather", "parameters":
 describe.skipIf(!hasPackage).each(mounts)(
   'openai for Python with chat completions at $mount',
   ({ mount }) => {
-    let session: PythonSession;
-
-    beforeAll(async () => {
-      session = await startPython('openai', site.baseUrl(mount));
-    });
-    afterAll(() => session?.close());
-
-    const python = (script: string, key = site.key) => session.run(`${beginning}${script}`, key);
+    const session = pythonSession('openai', () => site().baseUrl(mount));
+    const python = (script: string, key = site().key) => session().run(`${beginning}${script}`, key);
 
     it('`create`, whole and with `stream=True`, and their usage', async () => {
       const script = `
@@ -100,7 +89,7 @@ said = user([{"type": "text", "text": "${prompt}"}, image])
 show(text=chat.create(model="scripted", messages=said).choices[0].message.content)
 `;
       expect(await python(script)).toEqual({ text: `user: ${prompt}` });
-      expect(JSON.stringify(site.model.requestsFor(prompt)[0]?.body)).toContain('iVBORw0KGgo=');
+      expect(JSON.stringify(site().model.requestsFor(prompt)[0]?.body)).toContain('iVBORw0KGgo=');
     });
 
     it('errors: 400 and 401', async () => {
@@ -151,15 +140,15 @@ with chat.create(model="scripted", messages=user("${prompt}"), stream=True) as s
     show(first=next(chunk.choices[0].delta.content for chunk in stream if chunk.choices[0].delta.content))
 `;
       expect(await python(script)).toEqual({ first: 'Well, ' });
-      expect(await site.model.requestsFor(prompt)[0]?.ended).toBe('aborted');
+      expect(await site().model.requestsFor(prompt)[0]?.ended).toBe('aborted');
     });
 
     testBrokenConnections({
-      site: () => site,
+      site,
       mount,
       cutError: 'APIConnectionError',
       ...askInPython({
-        session: () => session,
+        session,
         beginning,
         address: ({ baseUrl }) => baseUrl,
         create:

@@ -1,17 +1,12 @@
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ClientSite, mounts, oneRequestKeys, startClientSite } from '../src/client-site.ts';
+import { describe, expect, it } from 'vitest';
+import { clientSite, mounts, oneRequestKeys } from '../src/client-site.ts';
 
-let site: ClientSite;
-
-beforeAll(async () => {
-  site = await startClientSite();
-});
-afterAll(() => site?.[Symbol.asyncDispose]());
+const site = clientSite();
 
 describe.each(mounts)('openai with embeddings at $mount', ({ mount }) => {
-  const embeddings = (apiKey = site.key) =>
-    new OpenAI({ baseURL: site.baseUrl(mount), apiKey, maxRetries: 0 }).embeddings;
+  const embeddings = (apiKey = site().key) =>
+    new OpenAI({ baseURL: site().baseUrl(mount), apiKey, maxRetries: 0 }).embeddings;
   const input = ['The cat sat.', 'The cat ran.', 'Rain falls.'];
 
   it('`create`', async () => {

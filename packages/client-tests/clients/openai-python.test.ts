@@ -1,26 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ClientSite, mounts, oneRequestKeys, onlyPrompt, startClientSite } from '../src/client-site.ts';
-import { hasPython, type PythonSession, startPython } from './python-session.ts';
+import { describe, expect, it } from 'vitest';
+import { clientSite, mounts, oneRequestKeys, onlyPrompt } from '../src/client-site.ts';
+import { hasPython, pythonSession } from './python-session.ts';
 import { remark } from './remark.ts';
 
 const hasPackage = hasPython('openai');
 
-let site: ClientSite;
-
-beforeAll(async () => {
-  if (hasPackage) site = await startClientSite();
-});
-afterAll(() => site?.[Symbol.asyncDispose]());
+const site = clientSite();
 
 describe.skipIf(!hasPackage).each(mounts)('openai for Python at $mount', ({ mount, object }) => {
-  let session: PythonSession;
-
-  beforeAll(async () => {
-    session = await startPython('openai', site.baseUrl(mount));
-  });
-  afterAll(() => session?.close());
-
-  const python = (script: string, key = site.key) => session.run(script, key);
+  const session = pythonSession('openai', () => site().baseUrl(mount));
+  const python = (script: string, key = site().key) => session().run(script, key);
 
   it('`create` and `retrieve`', async () => {
     const script = `
@@ -212,14 +201,8 @@ show(last=last.type, raised=raised)
 });
 
 describe.skipIf(!hasPackage).each(mounts)('openai for Python with embeddings at $mount', ({ mount }) => {
-  let session: PythonSession;
-
-  beforeAll(async () => {
-    session = await startPython('openai', site.baseUrl(mount));
-  });
-  afterAll(() => session?.close());
-
-  const python = (script: string) => session.run(script, site.key);
+  const session = pythonSession('openai', () => site().baseUrl(mount));
+  const python = (script: string) => session().run(script, site().key);
 
   it('`create`, which asks for base64, and with numbers', async () => {
     const script = `

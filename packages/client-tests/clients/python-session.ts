@@ -1,11 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { within } from '@sluice/testing';
+import { afterAll, beforeAll, expect } from 'vitest';
 import type { Asked, StreamRead } from './broken-connections.ts';
 import { pythonVersion } from '../src/tested-clients.ts';
 
 /** A Python that runs one script after another: to load the package takes it longer than most scripts. */
-export interface PythonSession {
+interface PythonSession {
   /** Runs a script and returns what it gives to `show(**values)`. Rejects with the traceback if it raises. */
   run: (script: string, key: string) => Promise<unknown>;
   close: () => Promise<void>;
@@ -55,7 +56,7 @@ export function hasPython(name: PythonPackage): boolean {
   return false;
 }
 
-export async function startPython(name: PythonPackage, baseUrl: string): Promise<PythonSession> {
+async function startPython(name: PythonPackage, baseUrl: string): Promise<PythonSession> {
   const child = spawn('python3', ['-c', driverOf(name)], {
     env: {
       PATH: process.env['PATH'],
@@ -86,6 +87,16 @@ export async function startPython(name: PythonPackage, baseUrl: string): Promise
       await exited;
     },
   };
+}
+
+/** The session of a suite, which runs for as long as that does. Called outside of tests. */
+export function pythonSession(name: PythonPackage, baseUrl: () => string): () => PythonSession {
+  let session: PythonSession | undefined;
+  beforeAll(async () => {
+    session = await startPython(name, baseUrl());
+  });
+  afterAll(() => session?.close());
+  return () => session ?? expect.unreachable();
 }
 
 /** How a package for Python asks, in its own words. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Service, startService } from '@sluice/system-tests/service';
 import { eventually } from '@sluice/testing';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { type BreakablePath, startBreakablePath } from './breakable-path.ts';
 import { type ScriptedModel, startScriptedModel } from './scripted-model.ts';
 
@@ -109,6 +110,16 @@ export async function startClientSite({
       }
     },
   };
+}
+
+/** The site of the suites of a file, which runs for as long as they do. Called outside of tests. */
+export function clientSite(): () => ClientSite {
+  let site: ClientSite | undefined;
+  beforeAll(async () => {
+    site = await startClientSite();
+  });
+  afterAll(() => site?.[Symbol.asyncDispose]());
+  return () => site ?? expect.unreachable();
 }
 
 /** Creates a response of the narrow key, which needs no caller. */

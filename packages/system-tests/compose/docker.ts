@@ -59,14 +59,8 @@ export interface ContainerFacts {
   Id: string;
   Name: string;
   RestartCount: number;
-  State: {
-    Status: string;
-    ExitCode: number;
-    OOMKilled: boolean;
-    StartedAt: string;
-    Health?: { Status: string };
-  };
-  NetworkSettings: { Ports: Record<string, { HostIp: string; HostPort: string }[] | null> };
+  State: { Status: string; ExitCode: number; StartedAt: string };
+  NetworkSettings: { Ports: Record<string, { HostIp: string }[] | null> };
 }
 
 export async function inspectContainers(ids: readonly string[]): Promise<ContainerFacts[]> {
@@ -76,19 +70,15 @@ export async function inspectContainers(ids: readonly string[]): Promise<Contain
 }
 
 /** Runs JavaScript with the Node.js of a container, as a CommonJS module, and resolves with what it prints. */
-export function runInside(id: string, script: string, options: UserOptions = {}): Promise<string> {
-  return docker(insideArgs(id, script, options));
+export function runInside(id: string, script: string): Promise<string> {
+  return docker(insideArgs(id, script));
 }
 
 /** The same, and resolves with what came of it, whatever its exit code. */
-export function tryInside(id: string, script: string, options: UserOptions = {}): Promise<DockerResult> {
-  return tryDocker(insideArgs(id, script, options));
+export function tryInside(id: string, script: string): Promise<DockerResult> {
+  return tryDocker(insideArgs(id, script));
 }
 
-interface UserOptions {
-  user?: string;
-}
-
-function insideArgs(id: string, script: string, { user }: UserOptions): string[] {
-  return ['exec', ...(user === undefined ? [] : ['--user', user]), id, 'node', '--eval', script];
+function insideArgs(id: string, script: string): string[] {
+  return ['exec', id, 'node', '--eval', script];
 }

@@ -1,6 +1,7 @@
 import { checkEventGrammar, eventually, type SseFrame, randomFrom } from '@sluice/testing';
 import { expect, it } from 'vitest';
-import { deliverySite, loggedEvents } from './delivery-site.ts';
+import { callerOf } from './caller.ts';
+import { deliverySite, loggedEvents, siteKeys } from './delivery-site.ts';
 import { inspectable, liveHeapMiB } from './faults/live-heap.ts';
 import type { RunningApi } from './service.ts';
 import { concurrently } from './statistics.ts';
@@ -60,6 +61,22 @@ it('streams that are cut at any byte and resumed on the other api show the log, 
     expect(checkEventGrammar(frames.map(({ data }): unknown => JSON.parse(data))), id).toEqual([]);
   });
   expect(allCuts).toBeGreaterThan(2 * streams);
+});
+
+it('200 streams at once are complete, in order, and read whole on the other api', async () => {
+  const callerAt = (at: number) => callerOf(site.api(at), siteKeys.tester);
+  const follow = async (at: number) => {
+    const input = `Talk about topic-${at}. [[sluice: tokens=40 tokens_per_second=40]]`;
+    const { final, text, events } = await callerAt(at).stream({ input });
+    expect(final.status).toBe('completed');
+    expect(text).toBe(final.output_text);
+    expect(text).toContain(`topic-${at}`);
+    expect(events.filter(({ type }) => type === 'response.output_text.delta')).toHaveLength(40);
+    expect((await callerAt(at + 1).get(final.id)).body).toEqual(final);
+    return final.id;
+  };
+  const ids = await Promise.all(Array.from({ length: 200 }, (_, at) => follow(at)));
+  expect(new Set(ids).size).toBe(200);
 });
 
 /** Starts a response whose model sends `pieces` once it is told to, and readers of it at each of the offsets. */

@@ -1,19 +1,14 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import {
   eventually,
   hasServer,
   type LocalRedis,
-  type RedisProxy,
   startLocalRedis,
   startRedisProxy,
   testRedis,
-  within,
 } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Caller, callerOf } from './caller.ts';
-import { type Service, startService } from './service.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { callerOf } from './caller.ts';
+import { startService } from './service.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -21,21 +16,19 @@ afterEach(async () => {
 });
 
 async function ownRedis(): Promise<LocalRedis> {
-  const directory = await mkdtemp(join(tmpdir(), 'sluice-path-'));
-  cleanups.push(() => rm(directory, { recursive: true, force: true }));
-  const redis = await startLocalRedis({ directory, ...(hasServer && { kind: 'server' }) });
+  const redis = await startLocalRedis({ kind: 'server' });
   cleanups.push(() => redis.stop());
   return redis;
 }
 
-interface Behind {
-  proxy: RedisProxy;
-  service: Service;
-  caller: Caller;
-}
+const admin = async (redis: LocalRedis) => {
+  const { client, close } = await testRedis(redis.url);
+  cleanups.push(close);
+  return client;
+};
 
 /** An api and a worker that reach their Redis through a proxy. */
-async function serviceBehindProxy(redis: LocalRedis): Promise<Behind> {
+async function serviceBehindProxy(redis: LocalRedis) {
   const proxy = await startRedisProxy(redis.url);
   cleanups.push(() => proxy.stop());
   const service = await startService({ redisUrl: redis.url, redisUrlOfProcesses: proxy.url });
@@ -45,59 +38,17 @@ async function serviceBehindProxy(redis: LocalRedis): Promise<Behind> {
 
 const statusOf = async (url: string) => (await fetch(url)).status;
 
-describe('a path to Redis that is lost without a word', () => {
-  it('is noticed by every process, and both are back after it is', async () => {
-    const { proxy, service, caller } = await serviceBehindProxy(await ownRedis());
-    const [api = '', worker = ''] = [service.apiUrls[0], service.workers[0]?.healthUrl];
-    expect((await caller.create({ input: 'Before.' })).status).toBe(200);
-    expect(await statusOf(`${worker}/readyz`)).toBe(200);
-
-    proxy.losePath();
-    expect((await within(caller.create({ input: 'Refused.' }))).status).toBe(503);
-    expect(await statusOf(`${api}/healthz`)).toBe(200);
-    expect(await statusOf(`${api}/readyz`)).toBe(503);
-    expect(await statusOf(`${worker}/readyz`)).toBe(503);
-    const processes = [...service.apis, ...service.workers];
-    await Promise.all(
-      processes.map((each) =>
-        eventually(() => each.logLines().some(({ msg }) => msg === 'redis connection failed')),
-      ),
-    );
-
-    proxy.restorePath();
-    await eventually(async () => (await caller.create({ input: 'After.' })).status === 200);
-    await eventually(async () => (await statusOf(`${api}/readyz`)) === 200);
-    await eventually(async () => (await statusOf(`${worker}/readyz`)) === 200);
-  });
-});
-
 describe.skipIf(!hasServer)('a failover (needs a server on the PATH)', () => {
-  let primary: LocalRedis;
-  let replica: LocalRedis;
-  let behind: Behind;
-
-  const admin = async (redis: LocalRedis) => {
-    const { client, close } = await testRedis(redis.url);
-    cleanups.push(close);
-    return client;
-  };
-
-  beforeEach(async () => {
-    primary = await ownRedis();
-    replica = await ownRedis();
-    await (await admin(replica)).replicaof('127.0.0.1', primary.port);
-    behind = await serviceBehindProxy(primary);
-    // The keys of the test are deleted where it began.
-    const former = await admin(primary);
-    cleanups.push(() => former.replicaof('no', 'one'));
-    const next = await admin(replica);
-    await eventually(async () => (await next.info('replication')).includes('master_link_status:up'));
-  });
-
   it('is followed by every process, although no connection is cut', async () => {
-    const { proxy, service, caller } = behind;
+    const [primary, replica] = [await ownRedis(), await ownRedis()];
+    const next = await admin(replica);
+    await next.replicaof('127.0.0.1', primary.port);
+    const { proxy, service, caller } = await serviceBehindProxy(primary);
+    const former = await admin(primary);
+    // The keys of the test are deleted where it began.
+    cleanups.push(() => former.replicaof('no', 'one'));
+    await eventually(async () => (await next.info('replication')).includes('master_link_status:up'));
     const [api = '', worker = ''] = [service.apiUrls[0], service.workers[0]?.healthUrl];
-    const [former, next] = [await admin(primary), await admin(replica)];
     expect((await caller.create({ input: 'Before.' })).status).toBe(200);
     await former.wait(1, 5_000);
 

@@ -54,8 +54,10 @@ function saveWith(changes: SettingsFile): Promise<void> {
 
 const everywhere = (key: string, is: 'taken' | 'refused') => untilKey(service, key, is);
 
+/** What each api and the worker has said with this message. */
 function linesOf(message: string) {
-  return service.apis.map((api) => api.logLines().filter(({ msg }) => msg === message));
+  const processes = [...service.apis, ...service.workers];
+  return processes.map((each) => each.logLines().filter(({ msg }) => msg === message));
 }
 
 beforeEach(() => everywhere(team.key, 'taken'));
@@ -128,7 +130,7 @@ it('a bad file, and one that is gone, changes nothing and is named in the log, u
   await everywhere(team.key, 'refused');
   // A line may come later than an answer that shows the same.
   await eventually(() => linesOf(good).every((lines) => lines.length > 0));
-  expect(linesOf(good).map((lines) => lines.length)).toEqual([1, 1]);
+  expect(linesOf(good).map((lines) => lines.length)).toEqual([1, 1, 1]);
   for (const api of service.apis) expect(api.output()).not.toContain(other.key);
 });
 

@@ -73,26 +73,6 @@ describe('a stored model', () => {
     });
   });
 
-  it('is served to its end by a worker that has started since its removal', async () => {
-    await admin('/models', { id: 'leaving', routes: [{ provider: 'local' }], concurrency: 1 });
-    await untilOffered(service, 'leaving');
-    await admin('/queues/leaving/pause', {});
-    const waits = await callerAt(0).create({ model: 'leaving', input: 'Hi.', background: true });
-    expect(waits.status).toBe(200);
-    const { id } = waits.body;
-    await admin('/models/leaving/remove', { queue: 'keep' });
-    await untilOffered(service, 'leaving', false);
-    await Promise.all(service.workers.map((worker) => worker.kill()));
-    await service.addWorker();
-    await admin('/queues/leaving/resume', {});
-    await eventually(
-      async () => expect((await callerAt(1).get(id)).body).toMatchObject({ status: 'completed' }),
-      {
-        timeoutMs: 60_000,
-      },
-    );
-  });
-
   it('takes what waits for it along where its queue is drained, and nothing that runs', async () => {
     await admin('/models', { id: 'drained', routes: [{ provider: 'local' }], concurrency: 1 });
     await untilOffered(service, 'drained');

@@ -129,7 +129,7 @@ describe('a stored provider', () => {
     await untilOffered(service, 'leaving');
     await admin('/queues/leaving/pause', {});
     const { body } = await callerAt(0).create({ model: 'leaving', input: 'waits', background: true });
-    await admin('/models/leaving/remove', {});
+    await admin('/models/leaving/remove', { queue: 'keep' });
     expect((await admin('/providers/house/remove', {})).status).toBe(200);
     await untilOffered(service, 'leaving', false);
     await Promise.all(service.workers.map((worker) => worker.kill()));

@@ -2,8 +2,9 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { eventually } from '@sluice/testing';
-import OpenAI, { toFile } from 'openai';
+import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lineOf, started } from './batch-client.ts';
 import { type Service, startService } from './service.ts';
 
 const actionToken = 'act-0123456789abcdef';
@@ -71,19 +72,8 @@ const at = (path: string) => received.get(path) ?? [];
 describe('webhooks, by the official client', () => {
   it('tell of the end of a batch', async () => {
     const { signing_secret: secret } = await anEndpoint('/batches', ['batch.completed', 'batch.failed']);
-    const line = (body: object) =>
-      JSON.stringify({ custom_id: 'one', method: 'POST', url: '/v1/responses', body });
-    const started = async (lines: string) => {
-      const file = await toFile(Buffer.from(lines), 'in.jsonl');
-      const { id: input_file_id } = await client.files.create({ file, purpose: 'batch' });
-      return client.batches.create({
-        input_file_id,
-        endpoint: '/v1/responses',
-        completion_window: '24h',
-      });
-    };
-    const right = await started(line({ model: 'simulator', input: 'Hi' }));
-    const wrong = await started(line({ model: 'unknown', input: 'Hi' }));
+    const right = await started(client, [lineOf('one', { model: 'simulator', input: 'Hi' })]);
+    const wrong = await started(client, [lineOf('one', { model: 'unknown', input: 'Hi' })]);
     await eventually(() => at('/batches').length === 2);
     const events = await Promise.all(
       at('/batches').map(async ({ body, headers }) => client.webhooks.unwrap(body, headers, secret)),

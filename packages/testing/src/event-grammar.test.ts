@@ -270,9 +270,9 @@ describe('closing what was cut off', () => {
 
 type Change = (events: Event[]) => Event[] | undefined;
 
-/** The index of the n-th event of a type. */
+/** The index of the n-th event of a type, which is named without its `response.` here and below. */
 function find(events: Event[], type: string, nth = 0): number {
-  const places = events.flatMap((event, at) => (event['type'] === type ? [at] : []));
+  const places = events.flatMap((event, at) => (event['type'] === `response.${type}` ? [at] : []));
   const place = places[nth];
   if (place === undefined) throw new Error(`no ${type} in the stream`);
   return place;
@@ -326,27 +326,19 @@ const violations: [rule: string, change: Change, violation: string][] = [
     (events) => events.toSpliced(5, 0, events[5] ?? {}),
     'sequence_number is 5, expected 6',
   ],
-  ['a number that is no number', set('response.queued', 'sequence_number', '1'), 'expected 1'],
+  ['a number that is no number', set('queued', 'sequence_number', '1'), 'expected 1'],
   ['an event that is no object', (events) => [...events, 'x' as unknown as Event], 'it is not an object'],
-  ['an unknown event', set('response.refusal.delta', 'type', 'response.other'), 'Unknown event type'],
-  ['an event without a member', set('response.output_text.delta', 'item_id', undefined), 'item_id'],
-  ['a delta that is null', set('response.output_text.delta', 'delta', null), 'delta'],
-  ['no response.created', drop('response.created'), 'expected response.created here'],
-  ['no response.queued', drop('response.queued'), 'expected response.queued here'],
-  [
-    'no response.in_progress before output',
-    drop('response.in_progress'),
-    'output stands behind response.in_progress',
-  ],
-  ['a second response.in_progress', repeat('response.in_progress'), 'expected no such event here'],
-  ['two terminal events', repeat('response.completed'), 'nothing follows a terminal event'],
-  ['no terminal event', drop('response.completed'), 'the stream has no terminal event'],
-  [
-    'output behind the end',
-    move('response.completed', 0, 'response.output_item.added', 4),
-    'nothing follows',
-  ],
-  ['a truthy error in another event', set('response.queued', 'error', { code: 'x' }), 'a member named error'],
+  ['an unknown event', set('refusal.delta', 'type', 'response.other'), 'Unknown event type'],
+  ['an event without a member', set('output_text.delta', 'item_id', undefined), 'item_id'],
+  ['a delta that is null', set('output_text.delta', 'delta', null), 'delta'],
+  ['no response.created', drop('created'), 'expected response.created here'],
+  ['no response.queued', drop('queued'), 'expected response.queued here'],
+  ['no response.in_progress before output', drop('in_progress'), 'output stands behind response.in_progress'],
+  ['a second response.in_progress', repeat('in_progress'), 'expected no such event here'],
+  ['two terminal events', repeat('completed'), 'nothing follows a terminal event'],
+  ['no terminal event', drop('completed'), 'the stream has no terminal event'],
+  ['output behind the end', move('completed', 0, 'output_item.added', 4), 'nothing follows'],
+  ['a truthy error in another event', set('queued', 'error', { code: 'x' }), 'a member named error'],
   [
     'an error that the end ignores',
     (events) => renumbered(events.toSpliced(-1, 0, error)),
@@ -354,214 +346,158 @@ const violations: [rule: string, change: Change, violation: string][] = [
   ],
   [
     'an item index that skips',
-    set('response.output_item.added', 'output_index', 7, 1),
+    set('output_item.added', 'output_index', 7, 1),
     'output_index is 7, expected 1',
   ],
-  [
-    'an item that was never added',
-    drop('response.output_item.added', 4),
-    'no output item was added at index 4',
-  ],
-  ['an item that is never done', drop('response.output_item.done', 3), 'output item 3 was never done'],
-  ['an item that is done twice', repeat('response.output_item.done', 1), 'output item 1 is done already'],
-  ['an item id used twice', set('response.output_item.added', 'item.id', 'fc_first', 4), 'was used before'],
-  ['an item id of another kind', set('response.output_item.added', 'item.id', 'msg_x', 3), 'prefix'],
+  ['an item that was never added', drop('output_item.added', 4), 'no output item was added at index 4'],
+  ['an item that is never done', drop('output_item.done', 3), 'output item 3 was never done'],
+  ['an item that is done twice', repeat('output_item.done', 1), 'output item 1 is done already'],
+  ['an item id used twice', set('output_item.added', 'item.id', 'fc_first', 4), 'was used before'],
+  ['an item id of another kind', set('output_item.added', 'item.id', 'msg_x', 3), 'prefix'],
   [
     'an added item that is completed',
-    set('response.output_item.added', 'item.status', 'completed'),
+    set('output_item.added', 'item.status', 'completed'),
     'an added item is in_progress',
   ],
   [
     'an added item that is not empty',
-    set('response.output_item.added', 'item.arguments', '{', 3),
+    set('output_item.added', 'item.arguments', '{', 3),
     'an added item is empty',
   ],
   [
     'a done item still in progress',
-    set('response.output_item.done', 'item.status', 'in_progress'),
+    set('output_item.done', 'item.status', 'in_progress'),
     'a done item is completed or incomplete',
   ],
   [
     'another id in done',
-    set('response.output_item.done', 'item.id', 'rs_other'),
+    set('output_item.done', 'item.id', 'rs_other'),
     'the done item is not what was streamed',
   ],
   [
     'another call id in done',
-    set('response.output_item.done', 'item.call_id', 'call_x', 3),
+    set('output_item.done', 'item.call_id', 'call_x', 3),
     'the done item is not what was streamed',
   ],
-  ['a null where a key is omitted', set('response.output_item.done', 'item.phase', null, 1), 'phase'],
-  [
-    'another item id in a delta',
-    set('response.output_text.delta', 'item_id', 'msg_other'),
-    'item_id is msg_other',
-  ],
-  [
-    'another item index in a delta',
-    set('response.refusal.delta', 'output_index', 1),
-    'output item 1 is done already',
-  ],
+  ['a null where a key is omitted', set('output_item.done', 'item.phase', null, 1), 'phase'],
+  ['another item id in a delta', set('output_text.delta', 'item_id', 'msg_other'), 'item_id is msg_other'],
+  ['another item index in a delta', set('refusal.delta', 'output_index', 1), 'output item 1 is done already'],
   [
     'another part index in a delta',
-    set('response.output_text.delta', 'content_index', 1),
+    set('output_text.delta', 'content_index', 1),
     "the part's index is 1, expected 0",
   ],
   [
     'a part index that skips',
-    set('response.content_part.added', 'content_index', 3, 2),
+    set('content_part.added', 'content_index', 3, 2),
     "the part's index is 3, expected 1",
   ],
   [
     'a summary index that skips',
-    set('response.reasoning_summary_part.added', 'summary_index', 3, 1),
+    set('reasoning_summary_part.added', 'summary_index', 3, 1),
     "the part's index is 3, expected 1",
   ],
-  [
-    'an added part that is not empty',
-    set('response.content_part.added', 'part.text', 'x'),
-    'an added part is empty',
-  ],
+  ['an added part that is not empty', set('content_part.added', 'part.text', 'x'), 'an added part is empty'],
   [
     'a part of another kind of item',
-    set('response.content_part.added', 'part', { type: 'refusal', refusal: '' }),
+    set('content_part.added', 'part', { type: 'refusal', refusal: '' }),
     'a reasoning has no part of type refusal',
   ],
-  ['a part that was never added', drop('response.content_part.added', 1), 'no output_text part is open'],
-  ['a part that is never done', drop('response.content_part.done', 2), 'a part of the item was never done'],
-  ['two parts open at once', drop('response.content_part.done', 1), 'another part of the item is open'],
-  [
-    'a part whose text is never done',
-    drop('response.output_text.done'),
-    'the text of the part was never done',
-  ],
-  [
-    'a delta behind the text',
-    move('response.output_text.done', 0, 'response.output_text.delta', 1),
-    'done already',
-  ],
+  ['a part that was never added', drop('content_part.added', 1), 'no output_text part is open'],
+  ['a part that is never done', drop('content_part.done', 2), 'a part of the item was never done'],
+  ['two parts open at once', drop('content_part.done', 1), 'another part of the item is open'],
+  ['a part whose text is never done', drop('output_text.done'), 'the text of the part was never done'],
+  ['a delta behind the text', move('output_text.done', 0, 'output_text.delta', 1), 'done already'],
   [
     'a text that is not its deltas',
-    set('response.output_text.done', 'text', 'other'),
+    set('output_text.done', 'text', 'other'),
     'the text is not what its deltas amount to',
   ],
   [
     'a refusal that is not its deltas',
-    set('response.refusal.done', 'refusal', 'x'),
+    set('refusal.done', 'refusal', 'x'),
     'the text is not what its deltas amount to',
   ],
   [
     'a part that is not what was streamed',
-    set('response.content_part.done', 'part.annotations', [], 1),
+    set('content_part.done', 'part.annotations', [], 1),
     'the done part is not what was streamed',
   ],
   [
     'an annotation index that skips',
-    set('response.output_text.annotation.added', 'annotation_index', 2),
+    set('output_text.annotation.added', 'annotation_index', 2),
     'annotation_index is 2, expected 0',
   ],
   [
     'arguments that are not their deltas',
-    set('response.function_call_arguments.done', 'arguments', '{}'),
+    set('function_call_arguments.done', 'arguments', '{}'),
     'the arguments are not what their deltas amount to',
   ],
-  [
-    'arguments under another name',
-    set('response.function_call_arguments.done', 'name', 'third'),
-    'the name is third',
-  ],
-  [
-    'arguments that are never done',
-    drop('response.function_call_arguments.done'),
-    'the arguments were never done',
-  ],
+  ['arguments under another name', set('function_call_arguments.done', 'name', 'third'), 'the name is third'],
+  ['arguments that are never done', drop('function_call_arguments.done'), 'the arguments were never done'],
   [
     'arguments behind their end',
-    move('response.function_call_arguments.done', 0, 'response.function_call_arguments.delta', 2),
+    move('function_call_arguments.done', 0, 'function_call_arguments.delta', 2),
     'the arguments are done already',
   ],
   [
     'an output that was not streamed',
-    set('response.completed', 'response.output', []),
+    set('completed', 'response.output', []),
     'the output is not what was streamed',
   ],
   [
     'another output text',
-    set('response.completed', 'response.output_text', 'x'),
+    set('completed', 'response.output_text', 'x'),
     'response.output_text is not the text',
   ],
   [
     'a status of another event',
-    set('response.completed', 'response.status', 'incomplete'),
+    set('completed', 'response.status', 'incomplete'),
     'response.completed_at must not be set',
   ],
-  [
-    'an event of another status',
-    set('response.completed', 'type', 'response.failed'),
-    'the status is completed',
-  ],
+  ['an event of another status', set('completed', 'type', 'response.failed'), 'the status is completed'],
   [
     'a running response in response.queued',
-    set('response.queued', 'response.status', 'in_progress'),
+    set('queued', 'response.status', 'in_progress'),
     'the status is in_progress',
   ],
   [
     'a completed response without usage',
-    set('response.completed', 'response.usage', null),
+    set('completed', 'response.usage', null),
     'response.usage must be set',
   ],
   [
     'a partial usage',
-    set('response.completed', 'response.usage.total_tokens', undefined),
+    set('completed', 'response.usage.total_tokens', undefined),
     'response.usage may not be',
   ],
-  [
-    'a wrong total of usage',
-    set('response.completed', 'response.usage.total_tokens', 8),
-    'response.usage may not be',
-  ],
-  [
-    'usage before the end',
-    set('response.in_progress', 'response.usage', usage),
-    'response.usage must not be set',
-  ],
+  ['a wrong total of usage', set('completed', 'response.usage.total_tokens', 8), 'response.usage may not be'],
+  ['usage before the end', set('in_progress', 'response.usage', usage), 'response.usage must not be set'],
   [
     'output before the end',
-    set('response.in_progress', 'response.output', [
+    set('in_progress', 'response.output', [
       { type: 'message', id: 'msg_x', status: 'completed', role: 'assistant', content: [] },
     ]),
     'response.output must be empty',
   ],
-  [
-    'a response without a member',
-    set('response.created', 'response.top_p', undefined),
-    'response.top_p is missing',
-  ],
-  [
-    'a member that may not be null',
-    set('response.created', 'response.tools', null),
-    'response.tools may not be null',
-  ],
-  [
-    'a member that no response has',
-    set('response.created', 'response.extra', 1),
-    'response.extra is not a member',
-  ],
+  ['a response without a member', set('created', 'response.top_p', undefined), 'response.top_p is missing'],
+  ['a member that may not be null', set('created', 'response.tools', null), 'response.tools may not be null'],
+  ['a member that no response has', set('created', 'response.extra', 1), 'response.extra is not a member'],
   [
     'another id in the end',
-    set('response.completed', 'response.id', 'create-response_zyxwvutsrqponmlkjihgfedcba'),
+    set('completed', 'response.id', 'create-response_zyxwvutsrqponmlkjihgfedcba'),
     'response.id differs',
   ],
   [
     'another dialect in the end',
-    set('response.completed', 'response.object', 'create_response'),
+    set('completed', 'response.object', 'create_response'),
     'response.object differs',
   ],
   [
     'an incomplete item in a whole answer',
     (events) => {
-      set('response.output_item.done', 'item.status', 'incomplete', 4)(events);
-      return set('response.completed', 'response.output.4.status', 'incomplete')(events);
+      set('output_item.done', 'item.status', 'incomplete', 4)(events);
+      return set('completed', 'response.output.4.status', 'incomplete')(events);
     },
     'output item 4 of a completed response is incomplete',
   ],
@@ -577,8 +513,8 @@ describe('event grammar, broken', () => {
     const { events, items } = wholeAnswer();
     const end = incomplete({ output: items, usage }, 'max_output_tokens');
     const broken = stream(events, end);
-    set('response.output_item.done', 'item.status', 'incomplete', 1)(broken);
-    set('response.incomplete', 'response.output.1.status', 'incomplete')(broken);
+    set('output_item.done', 'item.status', 'incomplete', 1)(broken);
+    set('incomplete', 'response.output.1.status', 'incomplete')(broken);
     expect(checkEventGrammar(broken)).toEqual([
       expect.stringContaining('output item 1 is incomplete, and not the last'),
     ]);
@@ -615,10 +551,10 @@ describe('event grammar, broken', () => {
 
   it('catches what contradicts the status of a failed or cancelled response', () => {
     const broken = stream([], failed(nothingProduced, failureBody('timeout')), false);
-    set('response.failed', 'response.error', null)(broken);
+    set('failed', 'response.error', null)(broken);
     expect(checkEventGrammar(broken).join('\n')).toContain('response.error must be set');
     const cut = stream([], cancelled(nothingProduced), false);
-    set('response.incomplete', 'response.incomplete_details', { reason: 'content_filter' })(cut);
+    set('incomplete', 'response.incomplete_details', { reason: 'content_filter' })(cut);
     expect(checkEventGrammar(cut).join('\n')).toContain('response.incomplete_details may not be');
   });
 });
