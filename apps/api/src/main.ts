@@ -4,6 +4,7 @@ import {
   createLogger,
   FatalError,
   keepHeapRoom,
+  returnStartMemory,
   runMain,
   runProcess,
   serviceVersion,
@@ -39,6 +40,7 @@ export async function runApi(argv: readonly string[]): Promise<void> {
     logger,
     onListening: (addresses) => logger.info(addresses, 'api listening'),
     onReady: ({ url, adminUrl, acceptsDevelopmentKey }) => {
+      returnStartMemory();
       logger.info({ url, adminUrl }, 'api ready');
       tellParent({ type: 'ready', url, adminUrl, acceptsDevelopmentKey });
     },

@@ -5,6 +5,7 @@ import {
   createLogger,
   FatalError,
   keepHeapRoom,
+  returnStartMemory,
   runMain,
   runProcess,
   serviceVersion,
@@ -44,6 +45,7 @@ export async function runWorker(argv: readonly string[]): Promise<void> {
     }),
     logger,
     onReady: ({ healthPort }) => {
+      returnStartMemory();
       logger.info({ concurrency: settings.workerConcurrency, healthPort }, 'worker ready');
       tellParent({ type: 'ready' });
     },

@@ -17,6 +17,7 @@ export { countEnds } from './response-metrics.ts';
 export type { EndsOptions } from './response-metrics.ts';
 export { sampledCounter } from './sampled-counter.ts';
 export type { SampledCounterOptions } from './sampled-counter.ts';
+export { returnStartMemory } from './start-memory.ts';
 export { measureStore } from './store-metrics.ts';
 export type { CellMemory, StoreToMeasure } from './store-metrics.ts';
 export { serviceVersion } from './service-version.ts';
