@@ -2,7 +2,7 @@ import { Button, Group } from '@mantine/core';
 import type { CellRow } from '@sluice/contract/admin';
 import type { Column } from '../../components/data-table.tsx';
 import { Moment, useNow } from '../../components/times.tsx';
-import { ToneBadge } from '../../components/tone-badge.tsx';
+import { StateBadge } from '../../components/tone-badge.tsx';
 import { formatBytes, formatCount, unknown } from '../../format/numbers.ts';
 import { actsOf, type CellAct, origins, states } from './cell-state.ts';
 import classes from './cells.module.css';
@@ -35,14 +35,7 @@ export function cellColumns(
       header: 'State',
       // Less on a small phone, which has room for two buttons beside it.
       width: 'minmax(min(7.75rem, 18vw), 1fr)',
-      cell: ({ state }) => {
-        const [tone, word, meaning] = states[state];
-        return (
-          <ToneBadge tone={tone} title={meaning} isBreathing={state === 'joining'}>
-            {word}
-          </ToneBadge>
-        );
-      },
+      cell: ({ state }) => <StateBadge words={states[state]} isBreathing={state === 'joining'} />,
     },
     ...figures,
     {
