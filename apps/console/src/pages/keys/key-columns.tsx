@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core';
 import type { KeyReport } from '@sluice/contract/admin';
 import { Link } from '@tanstack/react-router';
+import cellLink from '../../components/cell-link.module.css';
 import type { Column } from '../../components/data-table.tsx';
 import { Moment } from '../../components/times.tsx';
 import { StateBadge } from '../../components/tone-badge.tsx';
@@ -15,7 +16,7 @@ export function keyColumns(onRevoke: (key: KeyReport) => void): readonly Column<
       header: 'Tenant',
       width: 'minmax(4.5rem, 1.6fr)',
       cell: ({ tenant }) => (
-        <Link className={classes['link']} to="/tenants" search={{ tenant: [tenant] }} title={tenant}>
+        <Link className={cellLink['name']} to="/tenants" search={{ tenant: [tenant] }} title={tenant}>
           <bdi>{tenant}</bdi>
         </Link>
       ),
