@@ -5,7 +5,7 @@ import { Moment } from '../../components/times.tsx';
 import { StateBadge, type StateWords } from '../../components/tone-badge.tsx';
 import { actionWords, type AuditRow, targetOf } from './audit-rows.ts';
 
-const outcomes: Record<AuditRow['outcome'], StateWords> = {
+export const outcomeWords: Record<AuditRow['outcome'], StateWords> = {
   done: ['good', 'Done', 'It was done'],
   refused: ['warn', 'Refused', 'The service said no, and nothing was changed'],
   failed: ['bad', 'Failed', 'It went wrong; part of it may have been done'],
@@ -31,7 +31,7 @@ export const auditColumns: readonly Column<AuditRow>[] = [
     key: 'outcome',
     header: 'Outcome',
     width: '8.25rem',
-    cell: ({ outcome }) => <StateBadge words={outcomes[outcome]} />,
+    cell: ({ outcome }) => <StateBadge words={outcomeWords[outcome]} />,
   },
   {
     key: 'detail',
