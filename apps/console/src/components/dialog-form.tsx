@@ -34,7 +34,9 @@ export function FormDialog({ isOpen, onClose, title, isClosable = true, children
 }
 
 /** The names of the members of a form that are texts. */
-type TextOf<Form> = keyof { [Name in keyof Form & string as Form[Name] extends string ? Name : never]: 0 };
+export type TextOf<Form> = keyof {
+  [Name in keyof Form & string as Form[Name] extends string ? Name : never]: 0;
+};
 
 interface FormAct<Form, Answer, Field> {
   /** The form as it is at first. */
