@@ -15,8 +15,12 @@ const root = createRootRouteWithContext<{ client: QueryClient }>()({
 });
 const parent = () => root;
 
-/** The first page comes with the console. Every other is a chunk of its own, loaded when it is opened or pointed at. */
+/** A page that is a chunk of its own, loaded when it is opened or pointed at. */
+const page = <Path extends string>(path: Path, load: Parameters<typeof lazyPage>[0]) =>
+  createRoute({ getParentRoute: parent, path, component: lazyPage(load) });
+
 const pages = [
+  // The first page comes with the console.
   createRoute({
     getParentRoute: parent,
     path: '/',
@@ -24,61 +28,17 @@ const pages = [
     loader: ({ context }) => void context.client.prefetchQuery(overviewQuery),
     component: OverviewPage,
   }),
-  createRoute({
-    getParentRoute: parent,
-    path: '/responses',
-    component: lazyPage(async () => (await import('./pages/responses/responses-page.tsx')).ResponsesPage),
-  }),
-  createRoute({
-    getParentRoute: parent,
-    path: '/responses/$id',
-    component: lazyPage(async () => (await import('./pages/response/response-page.tsx')).ResponsePage),
-  }),
-  createRoute({
-    getParentRoute: parent,
-    path: '/queues',
-    component: lazyPage(async () => (await import('./pages/queues/queues-page.tsx')).QueuesPage),
-  }),
-  createRoute({
-    getParentRoute: parent,
-    path: '/models',
-    component: lazyPage(async () => (await import('./pages/models/models-page.tsx')).ModelsPage),
-  }),
-  createRoute({
-    getParentRoute: parent,
-    path: '/tenants',
-    component: lazyPage(async () => (await import('./pages/tenants/tenants-page.tsx')).TenantsPage),
-  }),
-  createRoute({
-    getParentRoute: parent,
-    path: '/usage',
-    component: lazyPage(async () => (await import('./pages/usage/usage-page.tsx')).UsagePage),
-  }),
-  createRoute({
-    getParentRoute: parent,
-    path: '/keys',
-    component: lazyPage(async () => (await import('./pages/keys/keys-page.tsx')).KeysPage),
-  }),
-  createRoute({
-    getParentRoute: parent,
-    path: '/webhooks',
-    component: lazyPage(async () => (await import('./pages/webhooks/webhooks-page.tsx')).WebhooksPage),
-  }),
-  createRoute({
-    getParentRoute: parent,
-    path: '/cells',
-    component: lazyPage(async () => (await import('./pages/cells/cells-page.tsx')).CellsPage),
-  }),
-  createRoute({
-    getParentRoute: parent,
-    path: '/playground',
-    component: lazyPage(async () => (await import('./pages/playground/playground-page.tsx')).PlaygroundPage),
-  }),
-  createRoute({
-    getParentRoute: parent,
-    path: '/audit',
-    component: lazyPage(async () => (await import('./pages/audit/audit-page.tsx')).AuditPage),
-  }),
+  page('/responses', async () => (await import('./pages/responses/responses-page.tsx')).ResponsesPage),
+  page('/responses/$id', async () => (await import('./pages/response/response-page.tsx')).ResponsePage),
+  page('/queues', async () => (await import('./pages/queues/queues-page.tsx')).QueuesPage),
+  page('/models', async () => (await import('./pages/models/models-page.tsx')).ModelsPage),
+  page('/tenants', async () => (await import('./pages/tenants/tenants-page.tsx')).TenantsPage),
+  page('/usage', async () => (await import('./pages/usage/usage-page.tsx')).UsagePage),
+  page('/keys', async () => (await import('./pages/keys/keys-page.tsx')).KeysPage),
+  page('/webhooks', async () => (await import('./pages/webhooks/webhooks-page.tsx')).WebhooksPage),
+  page('/cells', async () => (await import('./pages/cells/cells-page.tsx')).CellsPage),
+  page('/playground', async () => (await import('./pages/playground/playground-page.tsx')).PlaygroundPage),
+  page('/audit', async () => (await import('./pages/audit/audit-page.tsx')).AuditPage),
 ] as const;
 
 export function createConsoleRouter(client: QueryClient) {

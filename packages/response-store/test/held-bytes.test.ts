@@ -1,5 +1,5 @@
-import { cancelled, completed, nothingProduced, type OutputItem } from '@sluice/contract';
-import { eventually, hasServer, startLocalRedis } from '@sluice/testing';
+import { cancelled, completed, nothingProduced } from '@sluice/contract';
+import { eventually, hasServer, said, startLocalRedis } from '@sluice/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   type AcceptedOptions,
@@ -17,14 +17,7 @@ const perRecord = 2048;
 const perKey = 512;
 const perEvent = 24;
 
-const saying = (text: string): OutputItem => ({
-  id: 'msg_1',
-  type: 'message',
-  role: 'assistant',
-  status: 'completed',
-  content: [{ type: 'output_text', text, annotations: [], logprobs: [] }],
-});
-const end = completed({ output: [saying('x'.repeat(5_000))], usage: null }, 1);
+const end = completed({ output: [said('x'.repeat(5_000))], usage: null }, 1);
 
 describe.each(servers)('the bytes of a tenant in the store, on %s', (_name, connect) => {
   let store: StoreUnderTest;
@@ -296,7 +289,7 @@ describe.skipIf(!hasServer)('what is counted of a response (needs a server on th
       const held = async () =>
         (await store.caller.tenantUse([{ name: 'team-a', limits: {} }]))[0]?.stored_bytes ?? 0;
       const event = `{"type":"response.output_text.delta","item_id":"msg_1","output_index":0,"delta":" word"}`;
-      const said = completed({ output: [saying('y'.repeat(output))], usage: null }, 1);
+      const spoken = completed({ output: [said('y'.repeat(output))], usage: null }, 1);
       const live = async () => {
         const id = await store.accepted({ streams: events > 0, text: 'x'.repeat(input) });
         await store.take(id, 'a');
@@ -308,7 +301,7 @@ describe.skipIf(!hasServer)('what is counted of a response (needs a server on th
             Array.from({ length: 10 }, () => event),
           );
         }
-        await store.write(id, 'a', 3 + events, [], said);
+        await store.write(id, 'a', 3 + events, [], spoken);
       };
       try {
         for (let at = 0; at < 5; at += 1) await live();

@@ -69,7 +69,7 @@ describe('a stored model', () => {
     await untilOffered(service, 'by-hand', false);
     expect(await command('remove', 'by-hand')).toMatchObject({
       code: 1,
-      output: expect.stringContaining('"by-hand" is not the id of a stored model'),
+      output: expect.stringMatching(/^sluice: .*"by-hand" is not the id of a stored model/m),
     });
   });
 

@@ -196,7 +196,7 @@ describe('a stored provider', () => {
     expect(json).toMatchObject({ id: 'by-hand', key_variable: 'UPSTREAM_HOUSE', settings: { baseUrl } });
     expect(await command('change', 'by-hand', '--api-key-variable', 'ADMIN_TOKEN')).toMatchObject({
       code: 1,
-      output: expect.stringContaining('apiKeyVariable must be UPSTREAM_'),
+      output: expect.stringMatching(/^sluice: apiKeyVariable must be UPSTREAM_/m),
     });
     expect((await command('remove', 'by-hand')).code).toBe(0);
     expect(await command('by-hand')).toMatchObject({ code: 1 });

@@ -1,4 +1,4 @@
-export { said, usageOf } from './answers.ts';
+export { acceptedResponse, completedResponse, said, usageOf } from './answers.ts';
 export { askRedis } from './ask-redis.ts';
 export { bundleCommand } from './bundled-command.ts';
 export { cpuTimeMs, treeCpuTimeMs } from './cpu-time.ts';

@@ -1,15 +1,7 @@
 import type { LineAnswer } from '@sluice/batches';
-import {
-  completed,
-  type LineEndpoint,
-  type OutputItem,
-  parseCreateResponse,
-  type Response,
-  responseFor,
-  ServiceError,
-  withEnd,
-} from '@sluice/contract';
+import { type LineEndpoint, type OutputItem, type Response, ServiceError } from '@sluice/contract';
 import { LongTexts } from '@sluice/response-store';
+import { completedResponse, said, usageOf } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { answerOfLine, refusedLine, wrongLine } from './line-answer.ts';
 
@@ -45,25 +37,9 @@ describe('a line of messages that is wrong', () => {
 
 describe('the answer to a line of a batch that is long', () => {
   const long = 'x'.repeat(10_000);
-  const said = (text: string, at = 0): OutputItem => ({
-    type: 'message',
-    id: `msg_${at}`,
-    status: 'completed',
-    role: 'assistant',
-    content: [{ type: 'output_text', text, annotations: [], logprobs: [] }],
-  });
 
   async function bodyOf(endpoint: LineEndpoint, output: OutputItem[]): Promise<LineAnswer['body']> {
-    const { input: _, ...request } = parseCreateResponse({ model: 'm', input: 'Hi' });
-    const facts = { id: 'resp_0', createdAt: 1, serviceTier: 'default' as const };
-    const usage = {
-      input_tokens: 1,
-      input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-      output_tokens: 1,
-      output_tokens_details: { reasoning_tokens: 0 },
-      total_tokens: 2,
-    };
-    const whole = withEnd(responseFor(request, facts), completed({ output, usage }, 2));
+    const whole = completedResponse(output, usageOf(1, 1));
     const { hollow, texts } = await LongTexts.takenFrom(Buffer.from(JSON.stringify(whole)));
     const response = JSON.parse(hollow) as Response; // with marks in it
     const answer = { response, texts, free: () => undefined };
@@ -91,7 +67,7 @@ describe('the answer to a line of a batch that is long', () => {
 
   it('of embeddings is made a vector at a time', async () => {
     const vector = Buffer.from(new Float32Array(4_000).fill(0.5).buffer).toString('base64');
-    const body = await bodyOf('/v1/embeddings', [said(vector), said(vector, 1)]);
+    const body = await bodyOf('/v1/embeddings', [said(vector), said(vector, 'msg_2')]);
     expect(body).not.toBeTypeOf('string');
     const sizes = Array.from(body as Iterable<Uint8Array>, ({ length }) => length);
     const numbers = JSON.stringify(Array.from({ length: 4_000 }, () => 0.5));

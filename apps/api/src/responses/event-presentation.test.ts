@@ -1,20 +1,12 @@
-import {
-  completed,
-  type LifecycleType,
-  type ResponseEnd,
-  responseFor,
-  type UnnumberedEvent,
-} from '@sluice/contract';
+import { completed, type LifecycleType, type ResponseEnd, type UnnumberedEvent } from '@sluice/contract';
+import { acceptedResponse } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { type Dialect, dialects } from './dialect.ts';
 import { EventPresentation } from './event-presentation.ts';
 
 const [seed, standard] = dialects as [Dialect, Dialect]; // there are two mounts
 
-const accepted = responseFor(
-  { model: 'm' },
-  { id: `create-response_${'a'.repeat(32)}`, createdAt: 1, serviceTier: 'default' },
-);
+const accepted = acceptedResponse();
 
 function presentation(
   options: { dialect?: Dialect; obfuscate?: boolean; specificationNames?: boolean } = {},

@@ -8,11 +8,21 @@ import { actNote, actTitle, actTone } from './act-words.ts';
 import { notifyFailed } from './notify.ts';
 import { ProgressBanner } from './progress-banner.tsx';
 import { describeError } from './states.tsx';
+import { useFilters } from './use-filters.ts';
 
 const refreshMs = 700;
 
-/** How far an act on many responses is, until it is dismissed. */
-export function ActProgress({ id, onClose }: { id: string; onClose: () => void }) {
+/** The parameter of the address that names the act whose progress is shown. */
+export const actKeys = ['act'] as const;
+
+/** How far the act on many responses is that the address names, until it is dismissed; nothing when it names none. */
+export function ActProgress() {
+  const filters = useFilters(actKeys);
+  const id = filters.text('act');
+  return id === '' ? null : <Progress key={id} id={id} onClose={() => filters.set('act', [])} />;
+}
+
+function Progress({ id, onClose }: { id: string; onClose: () => void }) {
   const client = useQueryClient();
   const query = adminQuery<Act>(`/acts/${encodeURIComponent(id)}`);
   const { data, error } = useQuery({

@@ -17,7 +17,6 @@ export function ActionTokenDialog() {
       opened={question !== undefined}
       onClose={() => question?.answer(undefined)}
       title={isOff ? 'This console is read-only' : 'Action token'}
-      closeButtonProps={{ 'aria-label': 'Close' }}
     >
       {question !== undefined && (isOff ? <ActingIsOff /> : <TokenForm question={question} />)}
     </Modal>

@@ -1,38 +1,7 @@
-import {
-  IconActivity,
-  IconBuilding,
-  IconChartBar,
-  IconCube,
-  IconDatabase,
-  IconExternalLink,
-  IconHistory,
-  IconKey,
-  IconLayoutDashboard,
-  IconList,
-  IconPlayerPlay,
-  IconStack2,
-  IconWebhook,
-} from '@tabler/icons-react';
+import { IconActivity, IconExternalLink } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
+import { groups } from './places.ts';
 import classes from './shell.module.css';
-
-const groups = [
-  [
-    { to: '/', word: 'Overview', icon: IconLayoutDashboard },
-    { to: '/responses', word: 'Responses', icon: IconList },
-    { to: '/queues', word: 'Queues', icon: IconStack2 },
-    { to: '/models', word: 'Models', icon: IconCube },
-    { to: '/tenants', word: 'Tenants', icon: IconBuilding },
-    { to: '/usage', word: 'Usage', icon: IconChartBar },
-    { to: '/keys', word: 'Keys', icon: IconKey },
-    { to: '/webhooks', word: 'Webhooks', icon: IconWebhook },
-    { to: '/cells', word: 'Cells', icon: IconDatabase },
-  ],
-  [
-    { to: '/playground', word: 'Playground', icon: IconPlayerPlay },
-    { to: '/audit', word: 'Audit', icon: IconHistory },
-  ],
-] as const;
 
 /** The pages of the console, and the other pages of the listener. */
 export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {

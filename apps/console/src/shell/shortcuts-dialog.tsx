@@ -1,18 +1,9 @@
 import { Kbd, Modal } from '@mantine/core';
+import { places } from './places.ts';
 import classes from './shell.module.css';
 
 const shortcuts = [
-  ['g o', 'Overview'],
-  ['g r', 'Responses'],
-  ['g q', 'Queues'],
-  ['g m', 'Models'],
-  ['g t', 'Tenants'],
-  ['g u', 'Usage'],
-  ['g k', 'Keys'],
-  ['g w', 'Webhooks'],
-  ['g c', 'Cells'],
-  ['g p', 'Playground'],
-  ['g a', 'Audit'],
+  ...places.map(({ key, word }) => [`g ${key}`, word] as const),
   ['/', 'Search this page'],
   ['?', 'This list'],
 ] as const;

@@ -1,20 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useEffectEvent } from 'react';
 import { isTyping } from '../components/search-box.tsx';
-
-const places = {
-  o: '/',
-  r: '/responses',
-  q: '/queues',
-  m: '/models',
-  t: '/tenants',
-  u: '/usage',
-  k: '/keys',
-  w: '/webhooks',
-  c: '/cells',
-  p: '/playground',
-  a: '/audit',
-} as const;
+import { places } from './places.ts';
 
 /** How soon the second key has to follow, in milliseconds. */
 const sequenceMs = 1_000;
@@ -29,9 +16,11 @@ export function useShortcuts(onAsked: () => void): void {
       if (ctrlKey || metaKey || altKey || isTyping(target)) return;
       if (key === '?') ask();
       else if (key === 'g') beganAt = timeStamp;
-      else if (timeStamp - beganAt < sequenceMs && key in places) {
+      else if (timeStamp - beganAt < sequenceMs) {
+        const place = places.find((each) => each.key === key);
+        if (place === undefined) return;
         beganAt = Number.NEGATIVE_INFINITY;
-        void navigate({ to: places[key as keyof typeof places] }); // `in` has just said so.
+        void navigate({ to: place.to });
       }
     };
     document.addEventListener('keydown', press);

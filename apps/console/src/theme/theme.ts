@@ -62,8 +62,12 @@ const fontFamily =
 export const monospace =
   "ui-monospace, 'SF Mono', SFMono-Regular, Menlo, Consolas, 'Liberation Mono', 'DejaVu Sans Mono', monospace";
 
-/** The head of a dialog is a `<header>`, which would be a second banner of the page. */
-const dialogAttributes = { header: { role: 'presentation' } };
+const dialogProps = {
+  lockScroll: false,
+  closeButtonProps: { 'aria-label': 'Close' },
+  // The head of a dialog is a `<header>`, which would be a second banner of the page.
+  attributes: { header: { role: 'presentation' } },
+};
 
 /**
  * The theme of Mantine's components. Overlays do not lock the scroll bar of the page, because the library that does so writes a
@@ -86,14 +90,9 @@ export const theme: MantineThemeOverride = createTheme({
   autoContrast: true,
   components: {
     Modal: {
-      defaultProps: {
-        lockScroll: false,
-        centered: true,
-        overlayProps: { backgroundOpacity: 0.45 },
-        attributes: dialogAttributes,
-      },
+      defaultProps: { ...dialogProps, centered: true, overlayProps: { backgroundOpacity: 0.45 } },
     },
-    Drawer: { defaultProps: { lockScroll: false, attributes: dialogAttributes } },
+    Drawer: { defaultProps: dialogProps },
     Tooltip: {
       defaultProps: { withArrow: true, openDelay: 300, events: { hover: true, focus: true, touch: true } },
     },

@@ -1,7 +1,7 @@
-import { StoredRefusal, type ModelSettings } from '@sluice/config';
+import type { ModelSettings } from '@sluice/config';
 import { drainQueue } from '@sluice/operator';
 import { queueName } from '@sluice/queue';
-import { FatalError, pause } from '@sluice/runtime';
+import { pause } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { loadWithRedis, serviceFlags } from '../load-with-redis.ts';
 import { openOperator, type Operator } from '../queues/operator.ts';
@@ -45,21 +45,14 @@ export async function changeModels(
   }
   await using operator = await openOperator(loadWithRedis(values, place));
   const json = values.json ?? false;
-  try {
-    if (command === 'remove') return await remove(operator, id, { drains: values.drain ?? false, json });
-    const { modelChanges } = operator;
-    const model = await (command === 'add'
-      ? modelChanges.add({ ...members, id })
-      : modelChanges.change(id, members));
-    if (json) console.log(JSON.stringify(model));
-    else
-      console.log(
-        `${command === 'add' ? 'Added' : 'Changed'} '${id}', ${wordsOf(model)}. Every process follows within two seconds.`,
-      );
-  } catch (error) {
-    if (error instanceof StoredRefusal) throw new FatalError(error.message);
-    throw error;
-  }
+  if (command === 'remove') return await remove(operator, id, { drains: values.drain ?? false, json });
+  const { modelChanges } = operator;
+  const model = await (command === 'add'
+    ? modelChanges.add({ ...members, id })
+    : modelChanges.change(id, members));
+  if (json) return console.log(JSON.stringify(model));
+  const done = command === 'add' ? 'Added' : 'Changed';
+  console.log(`${done} '${id}', ${wordsOf(model)}. Every process follows within two seconds.`);
 }
 
 async function remove(

@@ -1,5 +1,4 @@
-import { type StoredProvider, StoredRefusal } from '@sluice/config';
-import { FatalError } from '@sluice/runtime';
+import type { StoredProvider } from '@sluice/config';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { loadWithRedis, serviceFlags } from '../load-with-redis.ts';
 import { readMembers } from '../models/read-members.ts';
@@ -37,23 +36,18 @@ export async function changeProviders(
   }
   await using operator = await openOperator(loadWithRedis(values, place));
   const { providerChanges } = operator;
-  try {
-    if (command === 'remove') {
-      await providerChanges.remove(id);
-      if (values.json) console.log(JSON.stringify({ provider: id }));
-      else console.log(`Removed '${id}'. Responses that were accepted for its models are served.`);
-      return;
-    }
-    const provider = await (command === 'add'
-      ? providerChanges.add({ ...members, id })
-      : providerChanges.change(id, members));
-    if (values.json) return console.log(JSON.stringify(provider));
-    const done = command === 'add' ? 'Added' : 'Changed';
-    console.log(`${done} '${id}', ${wordsOf(provider)}. Every process follows within two seconds.`);
-  } catch (error) {
-    if (error instanceof StoredRefusal) throw new FatalError(error.message);
-    throw error;
+  if (command === 'remove') {
+    await providerChanges.remove(id);
+    if (values.json) console.log(JSON.stringify({ provider: id }));
+    else console.log(`Removed '${id}'. Responses that were accepted for its models are served.`);
+    return;
   }
+  const provider = await (command === 'add'
+    ? providerChanges.add({ ...members, id })
+    : providerChanges.change(id, members));
+  if (values.json) return console.log(JSON.stringify(provider));
+  const done = command === 'add' ? 'Added' : 'Changed';
+  console.log(`${done} '${id}', ${wordsOf(provider)}. Every process follows within two seconds.`);
 }
 
 /** The members of a provider that the flags give, in the names of the settings file; a file first. `none` takes one away. */

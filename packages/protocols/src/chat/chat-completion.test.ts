@@ -1,14 +1,5 @@
-import {
-  completed,
-  deriveEvents,
-  failureBody,
-  type OutputItem,
-  parseCreateResponse,
-  type Response,
-  responseFor,
-  withEnd,
-} from '@sluice/contract';
-import { usageOf } from '@sluice/testing';
+import { deriveEvents, failureBody, type OutputItem, type Response } from '@sluice/contract';
+import { acceptedResponse, completedResponse, usageOf } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { ChatChunks } from './chat-chunks.ts';
 import { chatChunkSchema, chatCompletionOf, chatCompletionSchema } from './chat-completion.ts';
@@ -46,15 +37,7 @@ const ran: OutputItem = {
   input: 'ls -l',
 };
 
-function accepted(): Response {
-  const { input: _, ...request } = parseCreateResponse({ model: 'm', input: 'Hi' });
-  const facts = { id: 'create-response_0abc', createdAt: 1_700_000_000, serviceTier: 'default' } as const;
-  return responseFor(request, facts);
-}
-
-function ended(output: OutputItem[]): Response {
-  return withEnd(accepted(), completed({ output, usage }, 1_700_000_001));
-}
+const ended = (output: OutputItem[]) => completedResponse(output, usage);
 
 /** The chunks of a response, as a stream of it has them. */
 function chunksOf(response: Response, { includesUsage = false } = {}): Record<string, unknown>[] {
@@ -62,8 +45,8 @@ function chunksOf(response: Response, { includesUsage = false } = {}): Record<st
   const lifecycle = (type: string, whole: Response) =>
     chunks.of(type, JSON.stringify({ type, sequence_number: 0, response: { object: 'response', ...whole } }));
   const json = [
-    ...lifecycle('response.created', accepted()),
-    ...lifecycle('response.in_progress', accepted()),
+    ...lifecycle('response.created', acceptedResponse()),
+    ...lifecycle('response.in_progress', acceptedResponse()),
     ...[...deriveEvents(response)].flatMap((event) => chunks.of(event.type, JSON.stringify(event))),
     ...lifecycle(`response.${response.status === 'cancelled' ? 'incomplete' : response.status}`, response),
   ];

@@ -1,5 +1,5 @@
-import { completed, parseCreateResponse, type Response, responseFor, withEnd } from '@sluice/contract';
-import { said, usageOf } from '@sluice/testing';
+import type { Response } from '@sluice/contract';
+import { completedResponse, said, usageOf } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { embeddingListJson, embeddingListSchema } from './embedding-list.ts';
 import { parseEmbeddingRequest } from './embedding-request.ts';
@@ -55,14 +55,10 @@ describe('a request for embeddings', () => {
 
 describe('a list of embeddings', () => {
   const base64 = Buffer.from(Float32Array.from([0.5, -1.25]).buffer).toString('base64');
-  const usage = usageOf(7, 0);
-
-  function ended(...texts: string[]): Response {
-    const { input: _, ...request } = parseCreateResponse({ model: 'm', input: 'Hi' });
-    const accepted = responseFor(request, { id: 'create-response_0', createdAt: 1, serviceTier: 'default' });
+  const ended = (...texts: string[]) => {
     const output = texts.map((text, at) => said(text, `msg_${at}`));
-    return withEnd(accepted, completed({ output, usage }, 2));
-  }
+    return completedResponse(output, usageOf(7, 0));
+  };
 
   it.each([
     ['float', [0.5, -1.25]],

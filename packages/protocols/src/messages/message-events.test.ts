@@ -3,13 +3,11 @@ import {
   deriveEvents,
   failureBody,
   type OutputItem,
-  parseCreateResponse,
   type Response,
-  responseFor,
   ServiceError,
   withEnd,
 } from '@sluice/contract';
-import { costAgainstParsing, usageOf } from '@sluice/testing';
+import { acceptedResponse, completedResponse, costAgainstParsing, usageOf } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import {
   type MessageBody,
@@ -54,15 +52,7 @@ function called(callId: string, args = '{"a":"b"}'): OutputItem {
   return { type: 'function_call', ...call, arguments: args };
 }
 
-function accepted(): Response {
-  const { input: _, ...request } = parseCreateResponse({ model: 'm', input: 'Hi' });
-  const facts = { id: 'create-response_0abc', createdAt: 1_700_000_000, serviceTier: 'default' } as const;
-  return responseFor(request, facts);
-}
-
-function ended(output: OutputItem[]): Response {
-  return withEnd(accepted(), completed({ output, usage }, 1_700_000_001));
-}
+const ended = (output: OutputItem[]) => completedResponse(output, usage);
 
 const shown: MessageDelivery = { thinking: 'summarized' };
 
@@ -104,8 +94,8 @@ const lifecycle = (type: string, response: Response) => ({
 function streamOf(response: Response, content: { type: string }[] = [...deriveEvents(response)]) {
   const status = response.status === 'cancelled' ? 'incomplete' : response.status;
   return [
-    lifecycle('response.created', accepted()),
-    lifecycle('response.in_progress', accepted()),
+    lifecycle('response.created', acceptedResponse()),
+    lifecycle('response.in_progress', acceptedResponse()),
     ...content,
     lifecycle(`response.${status}`, response),
   ];
@@ -236,12 +226,12 @@ describe('a response as a message', () => {
   });
 
   it('says before which stop sequence it has ended, where that is known', () => {
-    const stopped = withEnd(accepted(), completed({ output: [said('Hi')], usage }, 1, 'END'));
+    const stopped = withEnd(acceptedResponse(), completed({ output: [said('Hi')], usage }, 1, 'END'));
     const expected = { stop_reason: 'stop_sequence', stop_sequence: 'END' };
     expect(messageOf(stopped, shown)).toMatchObject(expected);
     expect(framesOf(streamOf(stopped)).at(-2)).toMatchObject({ type: 'message_delta', delta: expected });
     // A client that is told of a tool runs it.
-    const calling = withEnd(accepted(), completed({ output: [called('c')], usage }, 1, 'END'));
+    const calling = withEnd(acceptedResponse(), completed({ output: [called('c')], usage }, 1, 'END'));
     expect(messageOf(calling, shown)).toMatchObject({ stop_reason: 'tool_use', stop_sequence: null });
   });
 
@@ -320,7 +310,7 @@ describe('calls that grow in turns', () => {
   it('are told while they grow, once those before them are whole', () => {
     const message = new MessageEvents<Record<string, string>>(shown, 'req_1');
     const frames = (event: Event) => message.of(given(event)).map(({ frame }) => frame);
-    frames(lifecycle('response.created', accepted()));
+    frames(lifecycle('response.created', acceptedResponse()));
     frames(added(0, 'c1'));
     frames(args(0, '{"a":1}'));
     expect(frames(added(1, 'c2'))).toMatchObject([
@@ -355,7 +345,7 @@ describe('calls that grow in turns', () => {
   it('keep their long texts while they wait', () => {
     const message = new MessageEvents<Record<string, string>>(shown, 'req_1');
     const of = (event: Event) => message.of(given(event));
-    of(lifecycle('response.created', accepted()));
+    of(lifecycle('response.created', acceptedResponse()));
     of(added(0, 'c1'));
     of(added(1, 'c2'));
     of(args(1, '<mark>', { '<mark>': 'long' }));

@@ -373,25 +373,16 @@ export const readMadeUpAsAdmin = readingRoute({
       {
         file: `${console}/router.tsx`,
         find: '] as const;\n\nexport function createConsoleRouter',
-        replace: `  createRoute({
-    getParentRoute: parent,
-    path: '/made-up',
-    component: lazyPage(async () => (await import('./pages/made-up/made-up-page.tsx')).MadeUpPage),
-  }),
+        replace: `  page('/made-up', async () => (await import('./pages/made-up/made-up-page.tsx')).MadeUpPage),
 ] as const;
 
 export function createConsoleRouter`,
       },
       {
-        file: `${console}/shell/navigation.tsx`,
-        find: "    { to: '/audit', word: 'Audit', icon: IconHistory },",
+        file: `${console}/shell/places.ts`,
+        find: "    { to: '/audit', word: 'Audit', key: 'a', icon: IconHistory },",
         replace:
-          "    { to: '/audit', word: 'Audit', icon: IconHistory },\n    { to: '/made-up', word: 'Made up', icon: IconHistory },",
-      },
-      {
-        file: `${console}/shell/use-shortcuts.ts`,
-        find: "  a: '/audit',",
-        replace: "  a: '/audit',\n  x: '/made-up',",
+          "    { to: '/audit', word: 'Audit', key: 'a', icon: IconHistory },\n    { to: '/made-up', word: 'Made up', key: 'x', icon: IconHistory },",
       },
     ],
     added: {

@@ -2,10 +2,10 @@ import { Link } from '@tanstack/react-router';
 import cellLink from '../../components/cell-link.module.css';
 import type { Column } from '../../components/data-table.tsx';
 import { Moment } from '../../components/times.tsx';
-import { type Tone, ToneBadge } from '../../components/tone-badge.tsx';
+import { StateBadge, type StateWords } from '../../components/tone-badge.tsx';
 import { actionWords, type AuditRow, targetOf } from './audit-rows.ts';
 
-const outcomes: Record<AuditRow['outcome'], [tone: Tone, word: string, meaning: string]> = {
+export const outcomeWords: Record<AuditRow['outcome'], StateWords> = {
   done: ['good', 'Done', 'It was done'],
   refused: ['warn', 'Refused', 'The service said no, and nothing was changed'],
   failed: ['bad', 'Failed', 'It went wrong; part of it may have been done'],
@@ -31,14 +31,7 @@ export const auditColumns: readonly Column<AuditRow>[] = [
     key: 'outcome',
     header: 'Outcome',
     width: '8.25rem',
-    cell: ({ outcome }) => {
-      const [tone, word, meaning] = outcomes[outcome];
-      return (
-        <ToneBadge tone={tone} title={meaning}>
-          {word}
-        </ToneBadge>
-      );
-    },
+    cell: ({ outcome }) => <StateBadge words={outcomeWords[outcome]} />,
   },
   {
     key: 'detail',

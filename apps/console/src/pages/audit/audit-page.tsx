@@ -11,7 +11,7 @@ import { QueryView } from '../../components/query-view.tsx';
 import { EmptyState, LoadingState } from '../../components/states.tsx';
 import { useFilters } from '../../components/use-filters.ts';
 import { formatCount } from '../../format/numbers.ts';
-import { auditColumns } from './audit-columns.tsx';
+import { auditColumns, outcomeWords } from './audit-columns.tsx';
 import { actionWords, auditRows } from './audit-rows.ts';
 
 const filterKeys = ['action', 'outcome'] as const;
@@ -20,12 +20,7 @@ const refreshMs = 5_000;
 /** Rows that a filter should find before somebody has to ask for more. */
 const enough = 40;
 
-const outcomeOptions = [
-  { value: 'done', label: 'Done' },
-  { value: 'refused', label: 'Refused' },
-  { value: 'failed', label: 'Failed' },
-  { value: 'asked', label: 'No outcome' },
-];
+const outcomeOptions = Object.entries(outcomeWords).map(([value, [, label]]) => ({ value, label }));
 
 /** Everything that was changed or looked at with the action token, newest first. */
 export function AuditPage() {

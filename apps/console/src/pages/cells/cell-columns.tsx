@@ -1,8 +1,8 @@
-import { Button, Group } from '@mantine/core';
 import type { CellRow } from '@sluice/contract/admin';
 import type { Column } from '../../components/data-table.tsx';
+import { RowActs } from '../../components/row-acts.tsx';
 import { Moment, useNow } from '../../components/times.tsx';
-import { ToneBadge } from '../../components/tone-badge.tsx';
+import { StateBadge } from '../../components/tone-badge.tsx';
 import { formatBytes, formatCount, unknown } from '../../format/numbers.ts';
 import { actsOf, type CellAct, origins, states } from './cell-state.ts';
 import classes from './cells.module.css';
@@ -35,14 +35,7 @@ export function cellColumns(
       header: 'State',
       // Less on a small phone, which has room for two buttons beside it.
       width: 'minmax(min(7.75rem, 18vw), 1fr)',
-      cell: ({ state }) => {
-        const [tone, word, meaning] = states[state];
-        return (
-          <ToneBadge tone={tone} title={meaning} isBreathing={state === 'joining'}>
-            {word}
-          </ToneBadge>
-        );
-      },
+      cell: ({ state }) => <StateBadge words={states[state]} isBreathing={state === 'joining'} />,
     },
     ...figures,
     {
@@ -50,7 +43,12 @@ export function cellColumns(
       header: <span className="visually-hidden">Drain, open or remove</span>,
       width: '10rem',
       align: 'end',
-      cell: (row) => <Acts row={row} acts={actsOf(row, rows)} onAct={onAct} />,
+      cell: (row) => (
+        <RowActs
+          name={`cell ${row.cell}`}
+          acts={actsOf(row, rows).map((act) => [actWords[act], () => onAct(act, row)])}
+        />
+      ),
     },
   ];
 }
@@ -95,28 +93,4 @@ function MayGo({ at }: { at: string | null }) {
   if (at === null) return <span className={classes['quiet']}>{unknown}</span>;
   const moment = Date.parse(at);
   return moment <= now ? 'now' : <Moment at={moment} />;
-}
-
-interface ActsProps {
-  row: CellRow;
-  acts: readonly CellAct[];
-  onAct: (act: CellAct, row: CellRow) => void;
-}
-
-function Acts({ row, acts, onAct }: ActsProps) {
-  return (
-    <Group gap="xs" wrap="nowrap" justify="flex-end">
-      {acts.map((act) => (
-        <Button
-          key={act}
-          variant="default"
-          size="compact-sm"
-          aria-label={`${actWords[act]} cell ${row.cell}`}
-          onClick={() => onAct(act, row)}
-        >
-          {actWords[act]}
-        </Button>
-      ))}
-    </Group>
-  );
 }

@@ -1,7 +1,7 @@
 import type { CellRow } from '@sluice/contract/admin';
-import type { Tone } from '../../components/tone-badge.tsx';
+import type { StateWords } from '../../components/tone-badge.tsx';
 
-export const states: Record<CellRow['state'], [tone: Tone, word: string, meaning: string]> = {
+export const states: Record<CellRow['state'], StateWords> = {
   open: ['good', 'Open', 'It takes new responses'],
   draining: ['warn', 'Draining', 'It takes no new responses, but for those that continue one of its own'],
   opening: ['info', 'Opening', 'It takes new responses in some seconds'],

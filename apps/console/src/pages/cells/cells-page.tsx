@@ -1,46 +1,36 @@
 import { Button } from '@mantine/core';
-import type { CellList, CellRow, ChangedCell } from '@sluice/contract/admin';
+import type { CellList, CellRow } from '@sluice/contract/admin';
 import { IconPlus } from '@tabler/icons-react';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { adminQuery } from '../../api/query-client.ts';
-import { act } from '../../api/request.ts';
 import { DataTable } from '../../components/data-table.tsx';
-import { notifyDone, notifyFailed } from '../../components/notify.ts';
+import { notifyFailed } from '../../components/notify.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { QueryView } from '../../components/query-view.tsx';
 import { useUnlocked } from '../../components/use-unlocked.ts';
 import { AddCellDialog } from './add-cell-dialog.tsx';
 import { cellColumns } from './cell-columns.tsx';
+import { DrainCellDialog, RemoveCellDialog } from './cell-dialogs.tsx';
 import { type CellAct, noteOf } from './cell-state.ts';
 import classes from './cells.module.css';
-import { DrainCellDialog } from './drain-cell-dialog.tsx';
-import { RemoveCellDialog } from './remove-cell-dialog.tsx';
+import { useCellAct } from './use-cell-act.ts';
 
 const refreshMs = 2_000;
-const path = '/cells';
 
 /** The cells of the store: what is in each of them, and adding, draining, opening and removing one while the service runs. */
 export function CellsPage() {
-  const query = useQuery({ ...adminQuery<CellList>(path), refetchInterval: refreshMs });
-  const client = useQueryClient();
+  const query = useQuery({ ...adminQuery<CellList>('/cells'), refetchInterval: refreshMs });
+  const actOn = useCellAct();
   const unlocked = useUnlocked();
   const [isAdding, setIsAdding] = useState(false);
   const [draining, setDraining] = useState<CellRow>();
   const [removing, setRemoving] = useState<CellRow>();
-  const open = async ({ cell }: CellRow) => {
-    try {
-      await act<ChangedCell>('POST', `${path}/${encodeURIComponent(cell)}/open`);
-      notifyDone(`The cell ${cell} takes new responses in ten seconds.`);
-      await client.invalidateQueries({ queryKey: [path] });
-    } catch (error) {
-      notifyFailed('The cell was not opened', error);
-    }
-  };
   const acts: Record<CellAct, (row: CellRow) => void> = {
     drain: setDraining,
-    open: (row) => void open(row),
+    open: (row) =>
+      void actOn(row, 'open').catch((error: unknown) => notifyFailed('The cell was not opened', error)),
     remove: setRemoving,
   };
   return (

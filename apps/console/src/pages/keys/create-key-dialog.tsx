@@ -1,6 +1,6 @@
-import { Modal } from '@mantine/core';
 import type { IssuedKey } from '@sluice/contract/admin';
 import { useState } from 'react';
+import { FormDialog } from '../../components/dialog-form.tsx';
 import { CreateKeyForm } from './create-key-form.tsx';
 import { IssuedKeyView } from './issued-key-view.tsx';
 
@@ -24,21 +24,17 @@ export function CreateKeyDialog({ isOpen, onClose, tenant, tenants }: CreateKeyD
     onClose();
   };
   return (
-    <Modal
-      opened={isOpen}
+    <FormDialog
+      isOpen={isOpen}
       onClose={close}
-      size="lg"
       title={issued === undefined ? 'Create a key' : `The new key of ${issued.tenant}`}
-      closeOnClickOutside={false}
-      closeOnEscape={issued === undefined}
-      withCloseButton={issued === undefined}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      isClosable={issued === undefined}
     >
       {issued === undefined ? (
         <CreateKeyForm tenant={tenant} tenants={tenants} onCreated={setIssued} onCancel={close} />
       ) : (
         <IssuedKeyView issued={issued} onDone={close} />
       )}
-    </Modal>
+    </FormDialog>
   );
 }

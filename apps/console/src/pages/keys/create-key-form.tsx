@@ -1,12 +1,9 @@
-import { Autocomplete, Button, Checkbox, Group, TagsInput, TextInput } from '@mantine/core';
+import { Autocomplete, Checkbox, TagsInput, TextInput } from '@mantine/core';
 import type { IssuedKey } from '@sluice/contract/admin';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
-import { act } from '../../api/request.ts';
 import { useSession } from '../../api/session.ts';
-import { emptyKeyForm, type KeyField, type KeyForm, keyRequest, tierNames } from './key-form.ts';
+import { DialogForm, useDialogForm } from '../../components/dialog-form.tsx';
+import { emptyKeyForm, fieldOfParam, keyRequest, tierNames } from './key-form.ts';
 import { KeyLimits } from './key-limits.tsx';
-import { problemOf } from './key-problem.ts';
 import classes from './keys.module.css';
 
 interface CreateKeyFormProps {
@@ -16,63 +13,19 @@ interface CreateKeyFormProps {
   onCancel: () => void;
 }
 
-/** The rules of a new key. The service checks them, and its answer is shown at the field that it is about. */
+/** The rules of a new key. */
 export function CreateKeyForm({ tenant, tenants, onCreated, onCancel }: CreateKeyFormProps) {
-  const client = useQueryClient();
-  const [form, setForm] = useState<KeyForm>({ ...emptyKeyForm, tenant });
-  const create = useMutation({
-    mutationFn: () => act<IssuedKey>('POST', '/keys', { body: keyRequest(form) }),
-    // The key stays in the dialog alone.
-    gcTime: 0,
-    onSuccess: (issued) => {
-      onCreated(issued);
-      void client.invalidateQueries({ queryKey: ['/keys'] });
-      void client.invalidateQueries({ queryKey: ['/tenants'] });
-    },
-  });
-  const problem = problemOf(create.error);
-  const errorOf = (field: KeyField) => (problem?.field === field ? problem.text : undefined);
-  const change = (part: Partial<KeyForm>) => {
-    setForm((before) => ({ ...before, ...part }));
-    if (create.isError) create.reset();
-  };
-  return (
-    <form
-      className={classes['form']}
-      onSubmit={(event) => {
-        event.preventDefault();
-        create.mutate();
-      }}
-    >
-      {problem !== undefined && problem.field === undefined && (
-        <p className={classes['error']} role="alert">
-          {problem.text}
-        </p>
-      )}
-      <KeyFields form={form} tenants={tenants} errorOf={errorOf} onChange={change} />
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onCancel}>
-          Cancel
-        </Button>
-        <Button type="submit" loading={create.isPending} disabled={form.tenant.trim() === ''}>
-          Create the key
-        </Button>
-      </Group>
-    </form>
-  );
-}
-
-interface KeyFieldsProps {
-  form: KeyForm;
-  tenants: readonly string[];
-  errorOf: (field: KeyField) => string | undefined;
-  onChange: (part: Partial<KeyForm>) => void;
-}
-
-function KeyFields({ form, tenants, errorOf, onChange: change }: KeyFieldsProps) {
   const { data: session } = useSession();
+  const { form, change, field, errorOf, frame } = useDialogForm({
+    begin: () => ({ ...emptyKeyForm, tenant }),
+    bodyOf: (_before, now) => (now.tenant.trim() === '' ? undefined : keyRequest(now)),
+    path: '/keys',
+    fieldOf: fieldOfParam,
+    changes: ['/keys', '/tenants'],
+    onDone: onCreated,
+  });
   return (
-    <>
+    <DialogForm frame={frame} action="Create the key" onCancel={onCancel}>
       <Autocomplete
         label="Tenant"
         description="Keys of one tenant share its limits"
@@ -115,9 +68,7 @@ function KeyFields({ form, tenants, errorOf, onChange: change }: KeyFieldsProps)
           label="Weight"
           description="Its share when models are busy; 1 if left out"
           inputMode="decimal"
-          value={form.weight}
-          onChange={(event) => change({ weight: event.currentTarget.value })}
-          error={errorOf('weight')}
+          {...field('weight')}
         />
         <TextInput
           type="date"
@@ -128,6 +79,6 @@ function KeyFields({ form, tenants, errorOf, onChange: change }: KeyFieldsProps)
           error={errorOf('expiresAt')}
         />
       </div>
-    </>
+    </DialogForm>
   );
 }

@@ -1,18 +1,12 @@
 import { Button } from '@mantine/core';
 import type { KeyReport } from '@sluice/contract/admin';
 import { Link } from '@tanstack/react-router';
+import cellLink from '../../components/cell-link.module.css';
 import type { Column } from '../../components/data-table.tsx';
 import { Moment } from '../../components/times.tsx';
-import { type Tone, ToneBadge } from '../../components/tone-badge.tsx';
-import { stateWords } from './key-state.ts';
+import { StateBadge } from '../../components/tone-badge.tsx';
+import { states } from './key-state.ts';
 import classes from './keys.module.css';
-
-const tones: Record<KeyReport['state'], Tone> = {
-  active: 'good',
-  expired: 'quiet',
-  revoked: 'quiet',
-  disabled: 'warn',
-};
 
 /** The columns of the list of keys; `onRevoke` asks about one. */
 export function keyColumns(onRevoke: (key: KeyReport) => void): readonly Column<KeyReport>[] {
@@ -22,7 +16,7 @@ export function keyColumns(onRevoke: (key: KeyReport) => void): readonly Column<
       header: 'Tenant',
       width: 'minmax(4.5rem, 1.6fr)',
       cell: ({ tenant }) => (
-        <Link className={classes['link']} to="/tenants" search={{ tenant: [tenant] }} title={tenant}>
+        <Link className={cellLink['name']} to="/tenants" search={{ tenant: [tenant] }} title={tenant}>
           <bdi>{tenant}</bdi>
         </Link>
       ),
@@ -33,7 +27,7 @@ export function keyColumns(onRevoke: (key: KeyReport) => void): readonly Column<
       header: 'State',
       width: '6.5rem',
       hideBelow: 'sm',
-      cell: ({ state }) => <ToneBadge tone={tones[state]}>{stateWords[state]}</ToneBadge>,
+      cell: ({ state }) => <StateBadge words={states[state]} />,
     },
     {
       key: 'models',
@@ -86,8 +80,9 @@ function KeyName({ shown: { id, ends_with: end, origin } }: { shown: KeyReport }
 function Revoke({ shown, onRevoke }: { shown: KeyReport; onRevoke: (key: KeyReport) => void }) {
   const { id, state, tenant, ends_with: end } = shown;
   if (state !== 'active') {
+    const [, word] = states[state];
     // Shown if there is no room for the column of the state.
-    return <span className={classes['inactive']}>{stateWords[state]}</span>;
+    return <span className={classes['inactive']}>{word}</span>;
   }
   if (id === null) return null;
   return (

@@ -2,9 +2,9 @@ import type { ModelRow } from '@sluice/contract/admin';
 import { Link } from '@tanstack/react-router';
 import cellLink from '../../components/cell-link.module.css';
 import type { Column } from '../../components/data-table.tsx';
+import { RowActs } from '../../components/row-acts.tsx';
 import { ToneBadge } from '../../components/tone-badge.tsx';
 import { formatCount } from '../../format/numbers.ts';
-import { RowActs } from './row-acts.tsx';
 
 const origins: Record<ModelRow['origin'], string> = {
   file: 'settings file',
@@ -82,7 +82,13 @@ export function modelColumns({ onChange, onRemove }: ModelActions): readonly Col
       align: 'end',
       cell: (model) =>
         model.origin === 'stored' && (
-          <RowActs name={model.id} onChange={() => onChange(model)} onRemove={() => onRemove(model)} />
+          <RowActs
+            name={model.id}
+            acts={[
+              ['Change', () => onChange(model)],
+              ['Remove', () => onRemove(model)],
+            ]}
+          />
         ),
     },
   ];

@@ -1,20 +1,8 @@
-import { Button, Group, Modal, Textarea, TextInput } from '@mantine/core';
+import { Textarea, TextInput } from '@mantine/core';
 import type { ModelRow, StoredModelAnswer } from '@sluice/contract/admin';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
-import { ApiError } from '../../api/api-error.ts';
-import { act, NotUnlockedError } from '../../api/request.ts';
+import { DialogForm, FormDialog, useDialogForm } from '../../components/dialog-form.tsx';
 import { notifyDone } from '../../components/notify.ts';
-import { describeError } from '../../components/states.tsx';
-import {
-  emptyForm,
-  fieldOfParam,
-  modelChange,
-  type ModelField,
-  type ModelForm,
-  modelFormOf,
-  newModel,
-} from './model-form.ts';
+import { emptyForm, fieldOfParam, modelChange, modelFormOf, newModel } from './model-form.ts';
 import classes from './models.module.css';
 
 interface ModelDialogProps {
@@ -27,61 +15,29 @@ interface ModelDialogProps {
 
 /** Adds a stored model, or changes one. */
 export function ModelDialog({ asked, providers, onClose }: ModelDialogProps) {
+  const title = asked === 'new' ? 'Add a model' : `Change ${asked?.id ?? ''}`;
   return (
-    <Modal
-      opened={asked !== undefined}
-      onClose={onClose}
-      size="lg"
-      title={asked === 'new' ? 'Add a model' : `Change ${asked?.id ?? ''}`}
-      closeOnClickOutside={false}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <FormDialog isOpen={asked !== undefined} onClose={onClose} title={title}>
       {asked !== undefined && <EditModel asked={asked} providers={providers} onClose={onClose} />}
-    </Modal>
+    </FormDialog>
   );
 }
 
-/** Inside of the dialog, so that it begins anew each time. */
 function EditModel({ asked, providers, onClose }: ModelDialogProps & { asked: ModelRow | 'new' }) {
-  const client = useQueryClient();
   const isNew = asked === 'new';
-  const [before] = useState(() => (isNew ? emptyForm : modelFormOf(asked)));
-  const [form, setForm] = useState<ModelForm>(before);
-  const body = isNew ? newModel(form) : modelChange(before, form);
-  const save = useMutation({
-    mutationFn: () => {
-      const path = isNew ? '/models' : `/models/${encodeURIComponent(asked.id)}`;
-      return act<StoredModelAnswer>('POST', path, { body: body ?? {} });
-    },
-    onSuccess: ({ id }) => {
+  const { field, frame } = useDialogForm({
+    begin: () => (isNew ? emptyForm : modelFormOf(asked)),
+    bodyOf: (before, now) => (isNew ? newModel(now) : modelChange(before, now)),
+    path: isNew ? '/models' : `/models/${encodeURIComponent(asked.id)}`,
+    fieldOf: fieldOfParam,
+    changes: ['/models'],
+    onDone: ({ id }: StoredModelAnswer) => {
       notifyDone(`The model ${id} is ${isNew ? 'added' : 'changed'}. Every process follows within seconds.`);
-      void client.invalidateQueries({ queryKey: ['/models'] });
       onClose();
     },
   });
-  const problem = problemOf(save.error);
-  const errorOf = (field: ModelField) => (problem?.field === field ? problem.text : undefined);
-  const field = (name: ModelField) => ({
-    value: form[name],
-    error: errorOf(name),
-    onChange: ({ currentTarget: { value } }: { currentTarget: { value: string } }) => {
-      setForm((now) => ({ ...now, [name]: value }));
-      if (save.isError) save.reset();
-    },
-  });
   return (
-    <form
-      className={classes['form']}
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (body !== undefined) save.mutate();
-      }}
-    >
-      {problem !== undefined && problem.field === undefined && (
-        <p className={classes['error']} role="alert">
-          {problem.text}
-        </p>
-      )}
+    <DialogForm frame={frame} action={isNew ? 'Add the model' : 'Change the model'} onCancel={onClose}>
       <TextInput
         label="Name"
         description="What clients send as model"
@@ -106,24 +62,10 @@ function EditModel({ asked, providers, onClose }: ModelDialogProps & { asked: Mo
           {...field('concurrency')}
         />
       </div>
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onClose}>
-          Cancel
-        </Button>
-        <Button type="submit" loading={save.isPending} disabled={body === undefined}>
-          {isNew ? 'Add the model' : 'Change the model'}
-        </Button>
-      </Group>
-    </form>
+    </DialogForm>
   );
 }
 
 function providersText(providers: readonly string[]): string {
   return providers.length === 0 ? 'There is no provider.' : `The providers are ${providers.join(', ')}.`;
-}
-
-function problemOf(error: unknown): { text: string; field: ModelField | undefined } | undefined {
-  if (error === null || error instanceof NotUnlockedError) return undefined;
-  const field = error instanceof ApiError ? fieldOfParam(error.param) : undefined;
-  return { text: describeError(error).title, field };
 }

@@ -13,7 +13,7 @@ import { SearchBox } from '../../components/search-box.tsx';
 import { EmptyState } from '../../components/states.tsx';
 import { useFilters } from '../../components/use-filters.ts';
 import { useUnlocked } from '../../components/use-unlocked.ts';
-import { formatCount } from '../../format/numbers.ts';
+import { countOf } from '../../format/numbers.ts';
 import { modelColumns } from './model-columns.tsx';
 import { ModelDialog } from './model-dialog.tsx';
 import classes from './models.module.css';
@@ -68,11 +68,7 @@ export function ModelsPage() {
                   The stored model <strong>{id}</strong> is not offered: {problem}
                 </p>
               ))}
-              <FilterBar
-                filters={filters}
-                fields={[]}
-                end={`${formatCount(found.length)} ${found.length === 1 ? 'model' : 'models'}`}
-              >
+              <FilterBar filters={filters} fields={[]} end={countOf(found.length, 'model')}>
                 <SearchBox
                   label="Search models and providers"
                   value={filters.text('q')}

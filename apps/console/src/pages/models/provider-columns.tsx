@@ -1,9 +1,9 @@
 import type { ProviderRow } from '@sluice/contract/admin';
+import { RowActs } from '../../components/row-acts.tsx';
 import type { SmallColumn } from '../../components/small-table.tsx';
 import { ToneBadge } from '../../components/tone-badge.tsx';
 import { formatCount } from '../../format/numbers.ts';
 import classes from './models.module.css';
-import { RowActs } from './row-acts.tsx';
 
 export interface ProviderActions {
   onChange: (provider: ProviderRow) => void;
@@ -59,8 +59,10 @@ export function providerColumns({
         provider.origin === 'stored' && (
           <RowActs
             name={provider.id}
-            onChange={() => onChange(provider)}
-            onRemove={() => onRemove(provider)}
+            acts={[
+              ['Change', () => onChange(provider)],
+              ['Remove', () => onRemove(provider)],
+            ]}
           />
         ),
     },

@@ -1,19 +1,13 @@
-import { Button, Checkbox, Group, Modal, NativeSelect, Textarea, TextInput } from '@mantine/core';
+import { Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core';
 import type { ProviderRow, StoredProviderAnswer } from '@sluice/contract/admin';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
-import { ApiError } from '../../api/api-error.ts';
-import { act, NotUnlockedError } from '../../api/request.ts';
+import { DialogForm, FormDialog, useDialogForm } from '../../components/dialog-form.tsx';
 import { notifyDone } from '../../components/notify.ts';
-import { describeError } from '../../components/states.tsx';
 import classes from './models.module.css';
 import {
   emptyProvider,
   newProvider,
   providerChange,
-  type ProviderField,
   providerFieldOf,
-  type ProviderForm,
   providerFormOf,
   providerTypes,
 } from './provider-form.ts';
@@ -26,72 +20,31 @@ interface ProviderDialogProps {
 
 /** Adds a stored provider, or changes one. */
 export function ProviderDialog({ asked, onClose }: ProviderDialogProps) {
+  const title = asked === 'new' ? 'Add a provider' : `Change ${asked?.id ?? ''}`;
   return (
-    <Modal
-      opened={asked !== undefined}
-      onClose={onClose}
-      size="lg"
-      title={asked === 'new' ? 'Add a provider' : `Change ${asked?.id ?? ''}`}
-      closeOnClickOutside={false}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <FormDialog isOpen={asked !== undefined} onClose={onClose} title={title}>
       {asked !== undefined && <EditProvider asked={asked} onClose={onClose} />}
-    </Modal>
+    </FormDialog>
   );
 }
 
-type Edited = { asked: ProviderRow | 'new'; onClose: () => void };
-
-/** The state of the form, and the act that saves it. */
-function useProviderForm({ asked, onClose }: Edited) {
-  const client = useQueryClient();
+function EditProvider({ asked, onClose }: ProviderDialogProps & { asked: ProviderRow | 'new' }) {
   const isNew = asked === 'new';
-  const [before] = useState(() => (isNew ? emptyProvider : providerFormOf(asked)));
-  const [form, setForm] = useState<ProviderForm>(before);
-  const body = isNew ? newProvider(form) : providerChange(before, form);
-  const save = useMutation({
-    mutationFn: () => {
-      const path = isNew ? '/providers' : `/providers/${encodeURIComponent(asked.id)}`;
-      return act<StoredProviderAnswer>('POST', path, { body: body ?? {} });
-    },
-    onSuccess: ({ id }) => {
+  const { form, change, field, frame } = useDialogForm({
+    begin: () => (isNew ? emptyProvider : providerFormOf(asked)),
+    bodyOf: (before, now) => (isNew ? newProvider(now) : providerChange(before, now)),
+    path: isNew ? '/providers' : `/providers/${encodeURIComponent(asked.id)}`,
+    fieldOf: providerFieldOf,
+    changes: ['/providers', '/models'],
+    onDone: ({ id }: StoredProviderAnswer) => {
       notifyDone(
         `The provider ${id} is ${isNew ? 'added' : 'changed'}. Every process follows within seconds.`,
       );
-      void client.invalidateQueries({ queryKey: ['/providers'] });
-      void client.invalidateQueries({ queryKey: ['/models'] });
       onClose();
     },
   });
-  const set = (change: Partial<ProviderForm>) => {
-    setForm((now) => ({ ...now, ...change }));
-    if (save.isError) save.reset();
-  };
-  return { isNew, form, set, body, save, problem: problemOf(save.error) };
-}
-
-/** Inside of the dialog, so that it begins anew each time. */
-function EditProvider({ asked, onClose }: Edited) {
-  const { isNew, form, set, body, save, problem } = useProviderForm({ asked, onClose });
-  const errorOf = (field: ProviderField) => (problem?.field === field ? problem.text : undefined);
-  const field = (name: 'id' | 'type' | 'servers' | 'apiKeyVariable') => ({
-    value: form[name],
-    error: errorOf(name),
-    onChange: ({ currentTarget: { value } }: { currentTarget: { value: string } }) => set({ [name]: value }),
-  });
   return (
-    <form
-      className={classes['form']}
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (body !== undefined) save.mutate();
-      }}
-    >
-      {problem !== undefined && problem.field === undefined && (
-        <p className={classes['error']} role="alert">
-          {problem.text}
-        </p>
-      )}
+    <DialogForm frame={frame} action={isNew ? 'Add the provider' : 'Change the provider'} onCancel={onClose}>
       <div className={classes['pair']}>
         <TextInput
           label="Name"
@@ -127,24 +80,10 @@ function EditProvider({ asked, onClose }: Edited) {
             label="Offer the models that it lists"
             description="Under its names for them, as they come and go"
             checked={form.discover}
-            onChange={({ currentTarget: { checked } }) => set({ discover: checked })}
+            onChange={({ currentTarget: { checked } }) => change({ discover: checked })}
           />
         </>
       )}
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onClose}>
-          Cancel
-        </Button>
-        <Button type="submit" loading={save.isPending} disabled={body === undefined}>
-          {isNew ? 'Add the provider' : 'Change the provider'}
-        </Button>
-      </Group>
-    </form>
+    </DialogForm>
   );
-}
-
-function problemOf(error: unknown): { text: string; field: ProviderField | undefined } | undefined {
-  if (error === null || error instanceof NotUnlockedError) return undefined;
-  const field = error instanceof ApiError ? providerFieldOf(error.param) : undefined;
-  return { text: describeError(error).title, field };
 }

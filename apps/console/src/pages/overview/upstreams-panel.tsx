@@ -1,12 +1,12 @@
 import type { Overview, UpstreamOverview } from '@sluice/contract/admin';
 import { Panel } from '../../components/panel.tsx';
 import { EmptyState } from '../../components/states.tsx';
-import { type Tone, ToneBadge } from '../../components/tone-badge.tsx';
+import { StateBadge, type StateWords, ToneBadge } from '../../components/tone-badge.tsx';
 import { formatCount, formatRate } from '../../format/numbers.ts';
 import { formatDuration } from '../../format/times.ts';
 import classes from './overview.module.css';
 
-const breakers: Record<UpstreamOverview['breaker'], [tone: Tone, word: string, meaning: string]> = {
+const breakers: Record<UpstreamOverview['breaker'], StateWords> = {
   closed: ['good', 'Up', 'The breaker is closed: calls go through'],
   half_open: ['warn', 'Tried again', 'The breaker is half open: a call goes through now and then, to see'],
   open: ['bad', 'Down', 'The breaker is open: no call goes through for a while'],
@@ -36,15 +36,12 @@ export function UpstreamsPanel({ overview: { upstreams } }: { overview: Overview
 function Upstream({ upstream }: { upstream: UpstreamOverview }) {
   const { provider, server, breaker, workers_open: open, workers, metrics_fault: fault, models } = upstream;
   const { missing_variable: variable } = upstream;
-  const [tone, word, meaning] = breakers[breaker];
   return (
     <li className={classes['upstream']}>
       <div className={classes['upstreamHead']}>
         <span className={classes['host']}>{provider}</span>
         {server !== undefined && <span className={classes['detail']}>{server}</span>}
-        <ToneBadge tone={tone} title={meaning}>
-          {word}
-        </ToneBadge>
+        <StateBadge words={breakers[breaker]} />
         {open > 0 && (
           <span className={classes['detail']}>
             for {formatCount(open)} of {formatCount(workers)} workers

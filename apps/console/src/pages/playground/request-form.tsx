@@ -1,4 +1,5 @@
 import { Autocomplete, Checkbox, NativeSelect, SegmentedControl, Textarea, TextInput } from '@mantine/core';
+import type { TextOf } from '../../components/dialog-form.tsx';
 import classes from './playground.module.css';
 import type { FormProblem, RequestField, RequestForm } from './request-body.ts';
 
@@ -17,10 +18,32 @@ const byDefault = { value: '', label: 'Default' };
 const efforts = [byDefault, 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 const tiers = [byDefault, 'flex', 'priority'];
 
+/** The properties of the fields of a form. Each has a name in the form, and one in the request, which errors have. */
+function fieldsOf({ form, problem, onChange }: Omit<RequestFormProps, 'models'>) {
+  const errorOf = (member: RequestField) => (problem?.field === member ? problem.message : undefined);
+  return {
+    errorOf,
+    text: (name: TextOf<RequestForm>, member: RequestField) => ({
+      value: form[name],
+      error: errorOf(member),
+      onChange: ({ currentTarget: { value } }: { currentTarget: { value: string } }) =>
+        onChange({ ...form, [name]: value }),
+    }),
+    box: (name: 'isStreamed' | 'isBackground' | 'isStored', member: RequestField) => ({
+      checked: form[name],
+      error: errorOf(member),
+      onChange: ({ currentTarget: { checked } }: { currentTarget: { checked: boolean } }) =>
+        onChange({ ...form, [name]: checked }),
+    }),
+  };
+}
+
+type Fields = ReturnType<typeof fieldsOf>;
+
 /** The request to one model. A refused value is marked at its field. */
-export function RequestFields({ form, models, problem, onChange }: RequestFormProps) {
-  const set = (change: Partial<RequestForm>) => onChange({ ...form, ...change });
-  const errorOf = (field: RequestField) => (problem?.field === field ? problem.message : undefined);
+export function RequestFields({ models, ...shown }: RequestFormProps) {
+  const { form, onChange } = shown;
+  const { errorOf, text, box } = fieldsOf(shown);
   return (
     <div className={classes['form']}>
       <Autocomplete
@@ -28,16 +51,14 @@ export function RequestFields({ form, models, problem, onChange }: RequestFormPr
         data={[...models]}
         value={form.model}
         error={errorOf('model')}
-        onChange={(model) => set({ model })}
+        onChange={(model) => onChange({ ...form, model })}
       />
       <Textarea
         label="Instructions"
         autosize
         minRows={1}
         maxRows={8}
-        value={form.instructions}
-        error={errorOf('instructions')}
-        onChange={(event) => set({ instructions: event.currentTarget.value })}
+        {...text('instructions', 'instructions')}
       />
       <div className={classes['input']}>
         <Textarea
@@ -46,9 +67,7 @@ export function RequestFields({ form, models, problem, onChange }: RequestFormPr
           autosize
           minRows={4}
           maxRows={16}
-          value={form.input}
-          error={errorOf('input')}
-          onChange={(event) => set({ input: event.currentTarget.value })}
+          {...text('input', 'input')}
         />
         <SegmentedControl
           size="xs"
@@ -56,7 +75,7 @@ export function RequestFields({ form, models, problem, onChange }: RequestFormPr
           className={classes['kind'] ?? ''}
           data={inputKinds}
           value={form.isInputItems ? 'items' : 'text'}
-          onChange={(kind) => set({ isInputItems: kind === 'items' })}
+          onChange={(kind) => onChange({ ...form, isInputItems: kind === 'items' })}
         />
       </div>
       <Textarea
@@ -65,22 +84,14 @@ export function RequestFields({ form, models, problem, onChange }: RequestFormPr
         autosize
         minRows={1}
         maxRows={12}
-        value={form.tools}
-        error={errorOf('tools')}
-        onChange={(event) => set({ tools: event.currentTarget.value })}
+        {...text('tools', 'tools')}
       />
-      <SettingFields form={form} set={set} errorOf={errorOf} />
+      <SettingFields text={text} box={box} />
     </div>
   );
 }
 
-interface SettingFieldsProps {
-  form: RequestForm;
-  set: (change: Partial<RequestForm>) => void;
-  errorOf: (field: RequestField) => string | undefined;
-}
-
-function SettingFields({ form, set, errorOf }: SettingFieldsProps) {
+function SettingFields({ text, box }: Pick<Fields, 'text' | 'box'>) {
   return (
     <>
       <div className={classes['pair']}>
@@ -88,54 +99,23 @@ function SettingFields({ form, set, errorOf }: SettingFieldsProps) {
           label="Temperature"
           placeholder="1"
           inputMode="decimal"
-          value={form.temperature}
-          error={errorOf('temperature')}
-          onChange={(event) => set({ temperature: event.currentTarget.value })}
+          {...text('temperature', 'temperature')}
         />
         <TextInput
           label="Most output tokens"
           placeholder="No limit"
           inputMode="numeric"
-          value={form.maxOutputTokens}
-          error={errorOf('max_output_tokens')}
-          onChange={(event) => set({ maxOutputTokens: event.currentTarget.value })}
+          {...text('maxOutputTokens', 'max_output_tokens')}
         />
       </div>
       <div className={classes['pair']}>
-        <NativeSelect
-          label="Reasoning effort"
-          data={efforts}
-          value={form.effort}
-          error={errorOf('reasoning')}
-          onChange={(event) => set({ effort: event.currentTarget.value })}
-        />
-        <NativeSelect
-          label="Service tier"
-          data={tiers}
-          value={form.tier}
-          error={errorOf('service_tier')}
-          onChange={(event) => set({ tier: event.currentTarget.value })}
-        />
+        <NativeSelect label="Reasoning effort" data={efforts} {...text('effort', 'reasoning')} />
+        <NativeSelect label="Service tier" data={tiers} {...text('tier', 'service_tier')} />
       </div>
       <div className={classes['line']}>
-        <Checkbox
-          label="Stream"
-          error={errorOf('stream')}
-          checked={form.isStreamed}
-          onChange={(event) => set({ isStreamed: event.currentTarget.checked })}
-        />
-        <Checkbox
-          label="Background"
-          error={errorOf('background')}
-          checked={form.isBackground}
-          onChange={(event) => set({ isBackground: event.currentTarget.checked })}
-        />
-        <Checkbox
-          label="Store"
-          error={errorOf('store')}
-          checked={form.isStored}
-          onChange={(event) => set({ isStored: event.currentTarget.checked })}
-        />
+        <Checkbox label="Stream" {...box('isStreamed', 'stream')} />
+        <Checkbox label="Background" {...box('isBackground', 'background')} />
+        <Checkbox label="Store" {...box('isStored', 'store')} />
       </div>
     </>
   );

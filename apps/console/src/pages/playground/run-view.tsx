@@ -2,12 +2,12 @@ import { Link } from '@tanstack/react-router';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { Duration } from '../../components/times.tsx';
 import { describeError } from '../../components/states.tsx';
-import { type Tone, ToneBadge } from '../../components/tone-badge.tsx';
+import { StateBadge, type StateWords } from '../../components/tone-badge.tsx';
 import { formatCount, formatRate } from '../../format/numbers.ts';
 import classes from './playground.module.css';
 import type { Run } from './fold-run.ts';
 
-const states: Record<Run['state'], [Tone, string]> = {
+const states: Record<Run['state'], StateWords> = {
   running: ['info', 'Running'],
   done: ['good', 'Done'],
   failed: ['bad', 'Failed'],
@@ -18,12 +18,11 @@ const states: Record<Run['state'], [Tone, string]> = {
 export function RunView({ run }: { run: Run | undefined }) {
   if (run === undefined) return <p className={classes['quiet']}>Nothing was sent yet.</p>;
   const { state, id, status, text, events, firstTokenMs, tookMs, outputTokens, position, calls, error } = run;
-  const [tone, word] = states[state];
   const seconds = tookMs === undefined ? undefined : (tookMs - (firstTokenMs ?? 0)) / 1000;
   return (
     <>
       <div className={classes['line']} role="status">
-        <ToneBadge tone={tone}>{word}</ToneBadge>
+        <StateBadge words={states[state]} />
         {status !== undefined && <span>{status.replace('_', ' ')}</span>}
         {position !== undefined && <span>place {formatCount(position)} in its queue</span>}
         {id !== undefined && (

@@ -2,11 +2,11 @@ import type { Act, QueueOverview } from '@sluice/contract/admin';
 import { useQueryClient } from '@tanstack/react-query';
 import { adminQuery } from '../../api/query-client.ts';
 import { act } from '../../api/request.ts';
+import { actKeys } from '../../components/act-progress.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { useFilters } from '../../components/use-filters.ts';
 import { useLast } from '../../components/use-last.ts';
-import { formatCount } from '../../format/numbers.ts';
-import { drainKeys } from './drain-keys.ts';
+import { countOf } from '../../format/numbers.ts';
 
 interface DrainDialogProps {
   /** The queue that is asked about; the dialog is closed without one. */
@@ -17,7 +17,7 @@ interface DrainDialogProps {
 /** Asks before everything that waits in a queue is cancelled. The progress is then in the address of the page. */
 export function DrainDialog({ queue, onClose }: DrainDialogProps) {
   const client = useQueryClient();
-  const { set } = useFilters(drainKeys);
+  const { set } = useFilters(actKeys);
   const shown = useLast(queue);
   if (shown === undefined) return null;
   const drain = async () => {
@@ -25,7 +25,7 @@ export function DrainDialog({ queue, onClose }: DrainDialogProps) {
     client.setQueryData(adminQuery<Act>(`/acts/${started.id}`).queryKey, started);
     set('act', [started.id]);
   };
-  const count = `${formatCount(shown.waiting)} ${shown.waiting === 1 ? 'response' : 'responses'}`;
+  const count = countOf(shown.waiting, 'response');
   return (
     <ConfirmDialog
       isOpen={queue !== undefined}

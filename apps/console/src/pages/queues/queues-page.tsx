@@ -4,15 +4,15 @@ import { IconExternalLink } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { adminQuery } from '../../api/query-client.ts';
+import { ActProgress } from '../../components/act-progress.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { QueryView } from '../../components/query-view.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
 import { EmptyState } from '../../components/states.tsx';
 import { useFilters } from '../../components/use-filters.ts';
-import { formatCount } from '../../format/numbers.ts';
+import { countOf } from '../../format/numbers.ts';
 import { DrainDialog } from './drain-dialog.tsx';
-import { DrainProgress } from './drain-progress.tsx';
 import { PauseDialog } from './pause-dialog.tsx';
 import { QueueCard } from './queue-card.tsx';
 import classes from './queues.module.css';
@@ -39,17 +39,13 @@ export function QueuesPage() {
           </Button>
         }
       />
-      <DrainProgress />
+      <ActProgress />
       <QueryView query={query}>
         {({ data }) => {
           const found = matching(data, filters.text('q'));
           return (
             <>
-              <FilterBar
-                filters={filters}
-                fields={[]}
-                end={`${formatCount(found.length)} ${found.length === 1 ? 'queue' : 'queues'}`}
-              >
+              <FilterBar filters={filters} fields={[]} end={countOf(found.length, 'queue')}>
                 <SearchBox
                   label="Search queues and models"
                   value={filters.text('q')}

@@ -1,10 +1,10 @@
 import type { AttemptReport } from '@sluice/contract/admin';
 import { Panel } from '../../components/panel.tsx';
 import { Duration, Moment } from '../../components/times.tsx';
-import { type Tone, ToneBadge } from '../../components/tone-badge.tsx';
+import { StateBadge, type StateWords } from '../../components/tone-badge.tsx';
 import classes from './response.module.css';
 
-const outcomes: Record<AttemptReport['outcome'], [Tone, string]> = {
+const outcomes: Record<AttemptReport['outcome'], StateWords> = {
   running: ['info', 'Running'],
   ended: ['good', 'Ended it'],
   failed: ['bad', 'Failed'],
@@ -49,14 +49,13 @@ export function AttemptsPanel({ attempts }: { attempts: readonly AttemptReport[]
 
 function Row({ attempt }: { attempt: AttemptReport }) {
   const { started_at: from, ended_at: to, first_output_at: first, upstream_status: status } = attempt;
-  const [tone, word] = outcomes[attempt.outcome];
   const upstream = [attempt.provider, attempt.upstream_model].filter((name) => name !== null).join(' / ');
   return (
     <>
       <tr>
         <td>{attempt.attempt}</td>
         <td>
-          <ToneBadge tone={tone}>{word}</ToneBadge>
+          <StateBadge words={outcomes[attempt.outcome]} />
           {attempt.retry_delay_ms !== null && (
             <>
               {' '}

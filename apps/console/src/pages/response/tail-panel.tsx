@@ -4,13 +4,13 @@ import { IconPlayerPlay, IconPlayerStop, IconScissors } from '@tabler/icons-reac
 import { useState } from 'react';
 import { Panel } from '../../components/panel.tsx';
 import { describeError } from '../../components/states.tsx';
-import { type Tone, ToneBadge } from '../../components/tone-badge.tsx';
+import { StateBadge, type StateWords } from '../../components/tone-badge.tsx';
 import { useUnlocked } from '../../components/use-unlocked.ts';
 import { formatBytes, formatCount } from '../../format/numbers.ts';
 import classes from './tail.module.css';
 import { type Tail, type TailState, useTail } from './use-tail.ts';
 
-const states: Record<TailState, [Tone, string]> = {
+const states: Record<TailState, StateWords> = {
   stopped: ['quiet', 'Not followed'],
   connecting: ['info', 'Connecting'],
   live: ['good', 'Live'],
@@ -34,11 +34,10 @@ export function TailPanel({ id, events }: { id: string; events: ResponseDetail['
       </Panel>
     );
   }
-  const [tone, word] = states[tail.state];
   return (
     <Panel
       title="Events"
-      note={<ToneBadge tone={tone}>{word}</ToneBadge>}
+      note={<StateBadge words={states[tail.state]} />}
       actions={
         <>
           {isRunning && (

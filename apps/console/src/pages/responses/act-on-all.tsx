@@ -7,7 +7,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { notifyDone, notifyFailed } from '../../components/notify.ts';
 import { useLast } from '../../components/use-last.ts';
 import { useUnlocked } from '../../components/use-unlocked.ts';
-import { formatCount } from '../../format/numbers.ts';
+import { countOf, formatCount } from '../../format/numbers.ts';
 import { actEffect, actFilter, actLabel, actPart } from './act-filter.ts';
 import { narrows } from './row-search.ts';
 
@@ -87,7 +87,7 @@ function Confirm({ wanted, onClose, onStarted }: ConfirmProps) {
   const shown = useLast(wanted);
   if (shown === undefined) return null;
   const { act: started, hasFilters, span, part, effect } = shown;
-  const count = `${formatCount(started.expected)} ${started.expected === 1 ? 'response' : 'responses'}`;
+  const count = countOf(started.expected, 'response');
   const within = span === undefined ? '' : ` and were accepted in the ${span.toLowerCase()}`;
   const all = hasFilters ? `all that match the filters${within}` : 'the responses of all tenants';
   const start = async () => onStarted(await act<Act>('POST', '/acts', { body: started }));

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { adminQuery } from '../../api/query-client.ts';
-import { ActProgress } from '../../components/act-progress.tsx';
+import { ActProgress, actKeys } from '../../components/act-progress.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -15,7 +15,7 @@ import { EmptyState, ErrorState } from '../../components/states.tsx';
 import { statusWords } from '../../components/status-badge.tsx';
 import { useMinute } from '../../components/times.tsx';
 import { useFilters } from '../../components/use-filters.ts';
-import { formatCount } from '../../format/numbers.ts';
+import { countOf, formatCount } from '../../format/numbers.ts';
 import { ActOnAll } from './act-on-all.tsx';
 import { IndexNote } from './index-note.tsx';
 import classes from './responses.module.css';
@@ -24,7 +24,6 @@ import { newestIndex } from './newest-index.ts';
 import { filterOf, isWholeId, narrows, rowFilterKeys, searchOf, spanOf, spans } from './row-search.ts';
 import { isAtTop, useRows } from './use-rows.ts';
 
-const actKeys = ['act'] as const;
 const facetLabels: readonly [FacetField, string][] = [
   ['status', 'Status'],
   ['model', 'Model'],
@@ -56,7 +55,6 @@ export function ResponsesPage() {
       count,
     })),
   }));
-  const act = acts.text('act');
   return (
     <>
       <PageHeader
@@ -74,17 +72,11 @@ export function ResponsesPage() {
           )
         }
       />
-      {act !== '' && <ActProgress key={act} id={act} onClose={() => acts.set('act', [])} />}
+      <ActProgress />
       <FilterBar
         filters={filters}
         fields={[{ key: 'since', label: 'Time', options: spans, allowsOne: true }, ...fields]}
-        end={
-          rows.total !== undefined && (
-            <span role="status">
-              {formatCount(rows.total)} {rows.total === 1 ? 'response' : 'responses'}
-            </span>
-          )
-        }
+        end={rows.total !== undefined && <span role="status">{countOf(rows.total, 'response')}</span>}
       >
         <Search filters={filters} />
       </FilterBar>

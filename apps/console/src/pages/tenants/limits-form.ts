@@ -1,6 +1,6 @@
 import type { TenantReportRow } from '@sluice/contract/admin';
 import { forEachLimit, type LimitName, limitNames, tenantLimits } from '@sluice/contract/tenant-limits';
-import { numberOf } from '../keys/key-form.ts';
+import { fieldOfParam, type KeyField, numberOf } from '../keys/key-form.ts';
 
 /** The form as it is filled in. An empty limit means no limit, and an empty weight the default. */
 export interface LimitsForm {
@@ -27,6 +27,12 @@ export function limitsChange(before: LimitsForm, after: LimitsForm): Record<stri
     ...(isOtherWeight && { weight: numberOrNull(after.weight) }),
     ...(limits.length > 0 && { limits: Object.fromEntries(limits) }),
   };
+}
+
+/** The field that a refusal is about; the form has none for the tenant. */
+export function fieldOfLimits(param: string | null): KeyField | undefined {
+  const field = fieldOfParam(param);
+  return field === 'tenant' ? undefined : field;
 }
 
 function numberOrNull(typed: string): number | string | null {

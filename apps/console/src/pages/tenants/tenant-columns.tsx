@@ -1,6 +1,7 @@
 import type { TenantReportRow } from '@sluice/contract/admin';
 import { type CountedLimit, tenantLimits } from '@sluice/contract/tenant-limits';
 import { Link } from '@tanstack/react-router';
+import cellLink from '../../components/cell-link.module.css';
 import type { Column } from '../../components/data-table.tsx';
 import { Meter, toneOfUse } from '../../components/meter.tsx';
 import { formatCompact, formatCount, formatShare } from '../../format/numbers.ts';
@@ -14,7 +15,7 @@ export const tenantColumns: readonly Column<TenantReportRow>[] = [
     width: 'minmax(7rem, 2fr)',
     cell: ({ tenant }) => (
       <Link
-        className={classes['link']}
+        className={cellLink['name']}
         to="."
         search={(before) => ({ ...before, tenant: [tenant] })}
         title={tenant}

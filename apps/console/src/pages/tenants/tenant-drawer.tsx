@@ -34,7 +34,6 @@ export function TenantDrawer({ name, tenant, onClose }: TenantDrawerProps) {
       position="right"
       size="26rem"
       title={<bdi className={classes['title']}>{shown}</bdi>}
-      closeButtonProps={{ 'aria-label': 'Close' }}
     >
       {row?.tenant === shown ? (
         <Details row={row} />

@@ -23,9 +23,17 @@ const everyMs = 30_000;
 /** The usage of responses, by model, tenant, key or tier, over time. */
 export function UsagePage() {
   const filters = useFilters(filterKeys);
-  const range = chosen(ranges, filters, 'range', 1);
-  const group = chosen(groups, filters, 'by', 0);
-  const measure = chosen(measures, filters, 'show', 0);
+  const [range, rangeControl] = choiceOf(filters, 'range', {
+    label: 'How far back',
+    options: ranges,
+    usual: ranges[1],
+  });
+  const [group, groupControl] = choiceOf(filters, 'by', { label: 'By', options: groups, usual: groups[0] });
+  const [measure, measureControl] = choiceOf(filters, 'show', {
+    label: 'Show',
+    options: measures,
+    usual: measures[0],
+  });
   const query = useQuery({
     queryKey: ['/usage/completions', { range: range.value, by: group.value }],
     queryFn: ({ signal }) => {
@@ -39,16 +47,9 @@ export function UsagePage() {
     <>
       <PageHeader title="Usage" description="What responses took, by the time of their ends, in UTC." />
       <div className={classes['choices']}>
-        <Choice
-          label="How far back"
-          options={ranges}
-          filters={filters}
-          name="range"
-          chosen={range}
-          usual={1}
-        />
-        <Choice label="By" options={groups} filters={filters} name="by" chosen={group} usual={0} />
-        <Choice label="Show" options={measures} filters={filters} name="show" chosen={measure} usual={0} />
+        {rangeControl}
+        {groupControl}
+        {measureControl}
       </div>
       <QueryView query={query}>
         {(usage) => (
@@ -117,44 +118,26 @@ function Shown({ usage, group, measure, per }: ShownProps) {
   );
 }
 
-interface Option {
-  readonly value: string;
-  readonly label: string;
+interface Choice<Option> {
+  label: string;
+  options: readonly Option[];
+  usual: Option;
 }
 
-/** The option that the address names, or the usual one. */
-function chosen<Each extends Option>(
-  options: readonly Each[],
+/** The option that the address names, or the usual one, and the control that chooses one. */
+function choiceOf<Option extends { readonly value: string; readonly label: string }>(
   filters: Filters,
   name: string,
-  usual: number,
-): Each {
-  const found = options.find(({ value }) => value === filters.text(name)) ?? options[usual];
-  if (!found) throw new RangeError('There are no options');
-  return found;
-}
-
-function Choice<Each extends Option>({
-  label,
-  options,
-  filters,
-  name,
-  chosen: { value: current },
-  usual,
-}: {
-  label: string;
-  options: readonly Each[];
-  filters: Filters;
-  name: string;
-  chosen: Each;
-  usual: number;
-}) {
-  return (
+  { label, options, usual }: Choice<Option>,
+) {
+  const chosen = options.find(({ value }) => value === filters.text(name)) ?? usual;
+  const control = (
     <SegmentedControl
       aria-label={label}
       data={options.map(({ value, label: word }) => ({ value, label: word }))}
-      value={current}
-      onChange={(value) => filters.set(name, value === options[usual]?.value ? [] : [value])}
+      value={chosen.value}
+      onChange={(value) => filters.set(name, value === usual.value ? [] : [value])}
     />
   );
+  return [chosen, control] as const;
 }

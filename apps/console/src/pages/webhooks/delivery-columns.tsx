@@ -4,10 +4,10 @@ import { Link } from '@tanstack/react-router';
 import cellLink from '../../components/cell-link.module.css';
 import type { Column } from '../../components/data-table.tsx';
 import { Moment } from '../../components/times.tsx';
-import { type Tone, ToneBadge } from '../../components/tone-badge.tsx';
+import { StateBadge, type StateWords } from '../../components/tone-badge.tsx';
 import { formatCount } from '../../format/numbers.ts';
 
-export const states: Record<DeliveryRow['state'], [tone: Tone, word: string, meaning: string]> = {
+export const states: Record<DeliveryRow['state'], StateWords> = {
   waiting: ['info', 'Waiting', 'It is sent, or tried again, when it is due'],
   active: ['info', 'Sending', 'A worker is sending it'],
   delivered: ['good', 'Delivered', 'The endpoint has taken it'],
@@ -48,14 +48,7 @@ export function deliveryColumns(onSend: (delivery: DeliveryRow) => void): readon
       key: 'state',
       header: 'State',
       width: '7.5rem',
-      cell: ({ state }) => {
-        const [tone, word, meaning] = states[state];
-        return (
-          <ToneBadge tone={tone} title={meaning}>
-            {word}
-          </ToneBadge>
-        );
-      },
+      cell: ({ state }) => <StateBadge words={states[state]} />,
     },
     {
       key: 'tries',
