@@ -56,7 +56,9 @@ async function checkResults(
   asked: SimulatedBatch,
   { batch, losses }: { batch: Batch; losses: number },
 ): Promise<string[]> {
-  const { plan, isCancelled } = asked;
+  const { plan } = asked;
+  // One that was refused is taken back, or cancelled when it has begun.
+  const isCancelled = asked.isCancelled || asked.wasListed;
   const [outputs, failures] = await Promise.all([
     resultsOf(history, asked, batch.output_file_id),
     resultsOf(history, asked, batch.error_file_id),

@@ -124,7 +124,9 @@ async function checkOwn(
   const { plan } = caller;
   const isOwn = caller.responseId === response.id;
   const seen = losses === 0 && isOwn ? caller.events : [];
-  const silentBehind = losses <= 1 && isOwn ? caller.silentBehind : undefined;
+  // What is lost behind the silence runs again, and has another end.
+  const isSame = losses <= 1 && !history.losses.some(({ toMs }) => toMs > caller.silentMs);
+  const silentBehind = isOwn && isSame ? caller.silentBehind : undefined;
   return [
     ...(await checkDoors(history, apis, { plan, response, seen, silentBehind })),
     ...checkResponse(history, plan, response, losses),

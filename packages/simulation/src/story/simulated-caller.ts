@@ -41,6 +41,8 @@ export class SimulatedCaller {
   wasRefused = false;
   /** The number behind which a stream had nothing more to tell, although its caller has not been told the end. */
   silentBehind: number | undefined;
+  /** When that was, in milliseconds of the world. */
+  silentMs = 0;
   /** What a cancellation was answered with. */
   cancelled: Told | undefined;
   readonly #world: World;
@@ -142,8 +144,10 @@ export class SimulatedCaller {
       this.#wasAway(askedMs - this.#leftMs);
       this.#leftMs = toldMs;
     }
-    if (told.kind === 'stream ended' && behind >= 0 && this.#lastNumber === behind)
+    if (told.kind === 'stream ended' && behind >= 0 && this.#lastNumber === behind) {
       this.silentBehind = behind;
+      this.silentMs = toldMs;
+    }
     return told;
   }
 
