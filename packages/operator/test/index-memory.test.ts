@@ -1,22 +1,20 @@
 import { journalKey, type JournalLine, printEntry, responseOfSubject } from '@sluice/journal';
-import { eventually, testRedis, type TestRedis } from '@sluice/testing';
+import { eventually, forEachTest, testRedis } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ResponseIndex } from '../src/index.ts';
 
 const keep = 1_000;
 
-let redis: TestRedis;
+const redis = forEachTest(testRedis);
 let index: ResponseIndex;
 let deaths: unknown[];
 let now: number;
 beforeEach(async () => {
-  redis = await testRedis();
   deaths = [];
   now = 0;
 });
 afterEach(async () => {
   await index.stop();
-  await redis.close();
 });
 
 function startIndex(heapMib: number): void {

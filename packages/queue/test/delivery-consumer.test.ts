@@ -1,20 +1,16 @@
-import { eventually, testRedis, type TestRedis } from '@sluice/testing';
+import { eventually, forEachTest, testRedis } from '@sluice/testing';
 import { Queue } from 'bullmq';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { DeliveryConsumer, DeliveryQueue, queuePrefix, type Verdict } from '../src/index.ts';
 
 const name = 'deliveries%';
 const hour = 3_600_000;
 
-let redis: TestRedis;
+const redis = forEachTest(testRedis);
 const cleanups: (() => Promise<unknown>)[] = [];
 
-beforeEach(async () => {
-  redis = await testRedis();
-});
 afterEach(async () => {
   for (const clean of cleanups.splice(0).toReversed()) await clean();
-  await redis.close();
 });
 
 const onError = (error: Error) => {

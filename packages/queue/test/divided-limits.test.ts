@@ -1,13 +1,9 @@
-import { eventually, randomFrom, testRedis, type TestRedis } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { eventually, forAllTests, randomFrom, testRedis, type TestRedis } from '@sluice/testing';
+import { describe, expect, it, vi } from 'vitest';
 import { DividedLimits, type LimitedCell } from '../src/slots/divided-limits.ts';
 import { ToldLimits } from '../src/slots/told-limits.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await testRedis();
-});
-afterAll(() => redis.close());
+const redis = forAllTests(testRedis);
 
 const queue = 'm';
 const onError = (error: unknown) => {

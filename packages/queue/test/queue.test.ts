@@ -1,17 +1,17 @@
 import {
   eventually,
+  forEachTest,
+  hasServer,
   latch,
   type Latch,
-  hasServer,
   startLocalRedis,
   startRedisProxy,
   testRedis,
-  type TestRedis,
   within,
 } from '@sluice/testing';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import {
   type Outcome,
   queueName,
@@ -26,15 +26,11 @@ import {
 const name = queueName('simulator');
 const settled: Outcome = { kind: 'settled' };
 
-let redis: TestRedis;
+const redis = forEachTest(testRedis);
 const cleanups: (() => Promise<unknown>)[] = [];
 
-beforeEach(async () => {
-  redis = await testRedis();
-});
 afterEach(async () => {
   for (const clean of cleanups.splice(0).toReversed()) await clean();
-  await redis.close();
 });
 
 /** A client whose commands wait for Redis without end, and which does not connect again within a test. */

@@ -11,7 +11,7 @@ import {
 import type { AdmissionLimits } from '@sluice/admission';
 import { startRedisProxy } from '@sluice/testing';
 import { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { beforeEach, describe, expect, inject, it } from 'vitest';
 import {
   type Accepting,
   type AcceptResult,
@@ -19,18 +19,16 @@ import {
   prepareRequest,
   responseOf,
 } from '../src/index.ts';
-import { contextLimits, oneServer, StoreUnderTest } from './store-under-test.ts';
+import { contextLimits, storeForEachTest } from './store-under-test.ts';
 
-let store: StoreUnderTest;
+const store = storeForEachTest();
 let redis: { client: Redis; connect: () => Redis };
 let keys: CellKeys;
 
 beforeEach(async () => {
-  store = new StoreUnderTest(await oneServer());
   redis = store.server;
   keys = store.keys;
 });
-afterEach(() => store.close());
 
 const service = { queued: 1_000_000, queuedBytes: 1_000_000_000 };
 

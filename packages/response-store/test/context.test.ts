@@ -1,7 +1,7 @@
 import type { CreateResponse, InputItem, OutputItem } from '@sluice/contract';
 import { cancelled, nothingProduced } from '@sluice/contract';
-import { type LocalRedis, said, startLocalRedis } from '@sluice/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { forAllTests, said, startLocalRedis } from '@sluice/testing';
+import { afterAll, describe, expect, it } from 'vitest';
 import { mostCalls } from '../src/record/tool-calls.ts';
 import {
   type AcceptedOptions,
@@ -10,6 +10,7 @@ import {
   type Server,
   servers,
   stopCluster,
+  storeForEachTest,
   StoreUnderTest,
   unknownId,
 } from './store-under-test.ts';
@@ -47,12 +48,7 @@ function of(...input: InputItem[]): { request: Partial<CreateResponse> } {
 const notFound = { kind: 'unresolved', problem: { kind: 'previous_not_found' } };
 
 describe.each(servers)('what a response continues from, on %s', (_name, serve: () => Promise<Server>) => {
-  let store: StoreUnderTest;
-
-  beforeEach(async () => {
-    store = new StoreUnderTest(await serve());
-  });
-  afterEach(() => store.close());
+  const store = storeForEachTest(serve);
 
   const resultOf = async (options: AcceptedOptions) => (await store.accepting(options)).result;
   const number = async (id: string, name: string) => Number(await store.field(id, name));
@@ -267,18 +263,9 @@ describe.each(servers)('what a response continues from, on %s', (_name, serve: (
 });
 
 describe('what Redis does', () => {
-  let own: LocalRedis;
-  let store: StoreUnderTest;
-
-  beforeAll(async () => {
-    // Bytes and commands are counted by the server, so it has to be a server that nobody else uses.
-    own = await startLocalRedis();
-    store = new StoreUnderTest(await oneServer(own.url));
-  });
-  afterAll(async () => {
-    await store.close();
-    await own.stop();
-  });
+  // Bytes and commands are counted by the server, so it has to be a server that nobody else uses.
+  const own = forAllTests(startLocalRedis);
+  const store = forAllTests(async () => new StoreUnderTest(await oneServer(own.url)));
 
   async function cost(step: () => Promise<unknown>): Promise<{ bytes: number; commands: string[] }> {
     const look = async () => {

@@ -1,18 +1,13 @@
 import { completed, nothingProduced } from '@sluice/contract';
 import { eventually, said, startRedisProxy, within } from '@sluice/testing';
 import { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
-import { type AcceptedOptions, delta, oneServer, StoreUnderTest } from './store-under-test.ts';
+import { afterEach, describe, expect, inject, it, vi } from 'vitest';
+import { type AcceptedOptions, delta, storeForEachTest, type StoreUnderTest } from './store-under-test.ts';
 
-let store: StoreUnderTest;
+const store = storeForEachTest();
 const cleanups: (() => Promise<unknown>)[] = [];
-
-beforeEach(async () => {
-  store = new StoreUnderTest(await oneServer());
-});
 afterEach(async () => {
   for (const clean of cleanups.splice(0).toReversed()) await clean();
-  await store.close();
 });
 
 const end = completed(nothingProduced, 1_700_000_000);

@@ -1,16 +1,12 @@
 import { completed } from '@sluice/contract';
 import { said } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { AttemptStore } from '../src/attempt-store.ts';
 import type { ClaimedRecord } from '../src/record/record.ts';
-import { oneServer, StoreUnderTest } from './store-under-test.ts';
+import { storeForEachTest } from './store-under-test.ts';
 
 describe('the turns that a worker keeps', () => {
-  let store: StoreUnderTest;
-  beforeEach(async () => {
-    store = new StoreUnderTest(await oneServer());
-  });
-  afterEach(() => store.close());
+  const store = storeForEachTest();
 
   const keeping = () => store.worker({ keptTurnsBytes: () => 10_000_000 });
 

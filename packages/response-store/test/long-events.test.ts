@@ -1,21 +1,16 @@
 import { completed, nothingProduced, parseEvent } from '@sluice/contract';
 import { within } from '@sluice/testing';
 import type { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { LargeValues } from '../src/large-values.ts';
 import { readContentEvents } from '../src/reading/read-events.ts';
-import { delta, noHold, oneServer, StoreUnderTest } from './store-under-test.ts';
+import { delta, noHold, storeForEachTest } from './store-under-test.ts';
 
 const never = new AbortController().signal;
 const end = completed(nothingProduced, 1_700_000_000);
 const long = 'Say "this".\n'.repeat(60_000);
 
-let store: StoreUnderTest;
-
-beforeEach(async () => {
-  store = new StoreUnderTest(await oneServer());
-});
-afterEach(() => store.close());
+const store = storeForEachTest();
 
 /** The texts that a reader of the log is sent, checked to be numbered without a gap from 3. */
 async function readTexts(id: string): Promise<string[]> {

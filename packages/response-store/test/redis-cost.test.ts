@@ -1,21 +1,13 @@
 import { cancelled, completed, nothingProduced } from '@sluice/contract';
-import { type LocalRedis, startLocalRedis } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { forAllTests, startLocalRedis } from '@sluice/testing';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { oneServer, StoreUnderTest } from './store-under-test.ts';
 
-let own: LocalRedis;
-let store: StoreUnderTest;
+// Commands are counted by the server, so it has to be a server that nobody else uses.
+const own = forAllTests(startLocalRedis);
+const store = forAllTests(async () => new StoreUnderTest(await oneServer(own.url)));
 
-beforeAll(async () => {
-  // Commands are counted by the server, so it has to be a server that nobody else uses.
-  own = await startLocalRedis();
-  store = new StoreUnderTest(await oneServer(own.url));
-  await walk({ streams: true });
-});
-afterAll(async () => {
-  await store.close();
-  await own.stop();
-});
+beforeAll(() => walk({ streams: true }));
 
 const end = completed(nothingProduced, 1_700_000_000);
 

@@ -1,17 +1,12 @@
-import { eventually, testRedis, type TestRedis } from '@sluice/testing';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { eventually, forEachTest, testRedis } from '@sluice/testing';
+import { afterEach, expect, test } from 'vitest';
 import { ContentSealer, SealingKeys, type SealingKeysOptions } from '../src/sealed-content/index.ts';
 
-let redis: TestRedis;
+const redis = forEachTest(testRedis);
 const started: SealingKeys[] = [];
-
-beforeEach(async () => {
-  redis = await testRedis();
-});
 
 afterEach(async () => {
   await Promise.all(started.splice(0).map((keys) => keys.stop()));
-  await redis.close();
 });
 
 async function startKeys(options: Partial<SealingKeysOptions> = {}): Promise<SealingKeys> {

@@ -8,7 +8,14 @@ import {
   type ServiceTier,
   type UnnumberedEvent,
 } from '@sluice/contract';
-import { hasServer, type LocalCluster, startLocalCluster, testRedis, type TestRedis } from '@sluice/testing';
+import {
+  forEachTest,
+  hasServer,
+  type LocalCluster,
+  startLocalCluster,
+  testRedis,
+  type TestRedis,
+} from '@sluice/testing';
 import { Cluster, Redis } from 'ioredis';
 import {
   AttemptStore,
@@ -476,6 +483,11 @@ export class StoreUnderTest {
     for (const stop of this.#stops) await stop();
     await this.server.close();
   }
+}
+
+/** A store for each test of a file or a `describe`, over a server or a cluster. */
+export function storeForEachTest(connect: () => Promise<Server> = oneServer): StoreUnderTest {
+  return forEachTest(async () => new StoreUnderTest(await connect()));
 }
 
 /** For a reader that has all the memory it wants. */

@@ -1,11 +1,11 @@
 import {
   eventually,
+  forEachTest,
   latch,
   type RedisProxy,
   startLocalRedis,
   startRedisProxy,
   testRedis,
-  type TestRedis,
   within,
 } from '@sluice/testing';
 import { Queue, Worker } from 'bullmq';
@@ -27,18 +27,16 @@ const deadAfterLooks = 7;
 
 const logger = createLogger({ name: 'test', level: 'silent' });
 const cleanups: (() => Promise<unknown>)[] = [];
-let redis: TestRedis;
+const redis = forEachTest(testRedis);
 let proxy: RedisProxy;
 
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  redis = await testRedis();
   proxy = await startRedisProxy(redis.url);
 });
 afterEach(async () => {
   for (const clean of cleanups.splice(0).toReversed()) await clean();
   await proxy.stop();
-  await redis.close();
   vi.useRealTimers();
 });
 

@@ -1,5 +1,5 @@
 import { commandClient, createLogger, Telemetry, waitForRedis } from '@sluice/runtime';
-import { eventually, startRedisProxy, testRedis, type TestRedis } from '@sluice/testing';
+import { eventually, forEachTest, startRedisProxy, testRedis } from '@sluice/testing';
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { HistoryReader, StatsReader, StatsRecorder } from '../src/index.ts';
@@ -7,20 +7,18 @@ import { HistoryReader, StatsReader, StatsRecorder } from '../src/index.ts';
 const minuteMs = 60_000;
 const start = 1_700_000_040_000;
 
-let redis: TestRedis;
+const redis = forEachTest(testRedis);
 let keyPrefix: string;
 let now: number;
 let isClockKnown: boolean;
 const closing: (() => unknown)[] = [];
 beforeEach(async () => {
-  redis = await testRedis();
   keyPrefix = `${redis.prefix}:{0}:`;
   now = start;
   isClockKnown = true;
 });
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
-  await redis.close();
 });
 
 let processes = 0;

@@ -1,16 +1,14 @@
 import { type EntriesSnapshot, EntriesWatch } from '@sluice/runtime';
-import { eventually, latch, startRedisProxy, testRedis, type TestRedis } from '@sluice/testing';
+import { eventually, forEachTest, latch, startRedisProxy, testRedis } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { KeyStore } from '../src/stored/key-store.ts';
 
-let redis: TestRedis;
+const redis = forEachTest(testRedis);
 let store: KeyStore;
 beforeEach(async () => {
-  redis = await testRedis();
   store = storeOver(redis.client);
 });
-afterEach(() => redis.close());
 
 function storeOver(connection: Redis): KeyStore {
   return new KeyStore({ connection, keyPrefix: `${redis.prefix}:{0}:` });

@@ -1,8 +1,8 @@
 import { loadSettings, StoredRefusal } from '@sluice/config';
 import { LiveCells } from '@sluice/response-store';
 import { createLogger, parseRedisCells, StoredEntries } from '@sluice/runtime';
-import { eventually, latch, testRedis, type TestRedis } from '@sluice/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { eventually, forAllTests, latch, testRedis, type TestRedis } from '@sluice/testing';
+import { afterEach, describe, expect, it } from 'vitest';
 import { CellChanges } from '../src/cells/cell-changes.ts';
 import { CellProcesses } from '../src/cells/cell-processes.ts';
 import { CellStates } from '../src/cells/cell-states.ts';
@@ -15,11 +15,7 @@ interface TestCell {
   url?: string;
 }
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await testRedis();
-});
-afterAll(() => redis.close());
+const redis = forAllTests(testRedis);
 
 const settings = loadSettings({ env: {}, argv: [], cwd: '/' });
 const logger = createLogger({ name: 'api', level: 'silent' });

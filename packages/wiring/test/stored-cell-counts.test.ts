@@ -1,14 +1,10 @@
 import { loadSettings } from '@sluice/config';
 import { createLogger } from '@sluice/runtime';
-import { testRedis, type TestRedis } from '@sluice/testing';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { forAllTests, testRedis, type TestRedis } from '@sluice/testing';
+import { afterEach, expect, it } from 'vitest';
 import { StoredCellCounts } from '../src/cells/stored-cell-counts.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await testRedis();
-});
-afterAll(() => redis.close());
+const redis = forAllTests(testRedis);
 
 const settings = loadSettings({ env: {}, argv: [], cwd: '/' });
 const keyMs = settings.retention.idempotencySeconds * 1_000;
