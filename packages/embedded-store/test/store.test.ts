@@ -14,19 +14,13 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { eventually, testRedis, within, type TestRedis } from '@sluice/testing';
 import { Queue, Worker } from 'bullmq';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { chooseStore, startStore, type RunningStore } from '../src/index.ts';
 
 const SERVER_PATH = serverPath();
 const LOCAL_KINDS = SERVER_PATH === undefined ? (['embedded'] as const) : (['server', 'embedded'] as const);
 
 const FROM_SOURCE = ['--conditions=sluice-source'];
-
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-});
 
 /** The folder of the PATH that has a server, if there is one. */
 function serverPath(): string | undefined {
@@ -40,7 +34,7 @@ function pathFor(kind: 'server' | 'embedded'): string {
 
 function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-store-'));
-  cleanups.push(() => rmSync(directory, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
@@ -50,14 +44,14 @@ async function start(
   port = 0,
 ): Promise<RunningStore> {
   const store = await startStore({ dataDir, redisUrl: undefined, path: pathFor(kind), port });
-  cleanups.push(() => store.stop());
+  onTestFinished(() => store.stop());
   expect(store.kind).toBe(kind);
   return store;
 }
 
 async function user(url: string): Promise<TestRedis> {
   const redis = await testRedis(url);
-  cleanups.push(() => redis.close());
+  onTestFinished(() => redis.close());
   return redis;
 }
 
@@ -211,7 +205,7 @@ describe.each(LOCAL_KINDS)('a local store of kind %s', (kind) => {
   it('does not start on a port that is taken', async () => {
     const blocker = createServer((socket) => socket.resume());
     await new Promise<void>((resolve) => blocker.listen(0, '127.0.0.1', resolve));
-    cleanups.push(() => new Promise((resolve) => blocker.close(resolve)));
+    onTestFinished(() => blocker[Symbol.asyncDispose]());
     const { port } = blocker.address() as AddressInfo; // A TCP server that listens has such an address.
     const store = startStore({
       dataDir: temporaryDirectory(),
@@ -321,7 +315,7 @@ describe.runIf(SERVER_PATH !== undefined)('a server on the PATH', () => {
     );
     const { serverPid } = JSON.parse(stdout) as { serverPid: number }; // What that program prints.
     expect(isRunning(serverPid)).toBe(true);
-    cleanups.push(() => {
+    onTestFinished(() => {
       if (isRunning(serverPid)) process.kill(serverPid, 'SIGKILL');
     });
     const store = await start('server', dataDir);
@@ -343,7 +337,7 @@ describe.runIf(SERVER_PATH !== undefined)('a server on the PATH', () => {
     symlinkSync(join(SERVER_PATH ?? '', 'redis-server'), join(folder, 'valkey-server'));
     const path = [SERVER_PATH, folder].join(delimiter);
     const store = await startStore({ dataDir: folder, redisUrl: undefined, path });
-    cleanups.push(() => store.stop());
+    onTestFinished(() => store.stop());
     expect(store.why).toContain('valkey-server');
   });
 });

@@ -1,17 +1,12 @@
 import { eventually, forEachTest, testRedis } from '@sluice/testing';
 import { Queue } from 'bullmq';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { DeliveryConsumer, DeliveryQueue, queuePrefix, type Verdict } from '../src/index.ts';
 
 const name = 'deliveries%';
 const hour = 3_600_000;
 
 const redis = forEachTest(testRedis);
-const cleanups: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-});
 
 const onError = (error: Error) => {
   throw error;
@@ -33,11 +28,9 @@ async function pauseBehind(verdict: Verdict, random: number): Promise<number> {
     run: () => Promise.resolve(verdict),
   });
   const queue = new Queue(name, { connection: redis.client, prefix: queuePrefix(redis.prefix) });
-  cleanups.push(
-    () => queue.close(),
-    () => deliveries.close(),
-    () => consumer.stop(),
-  );
+  onTestFinished(() => queue.close());
+  onTestFinished(() => deliveries.close());
+  onTestFinished(() => consumer.stop());
   await deliveries.add('a', {});
   consumer.start();
   return eventually(async () => {

@@ -25,7 +25,7 @@ const store = storeForEachTest();
 let redis: { client: Redis; connect: () => Redis };
 let keys: CellKeys;
 
-beforeEach(async () => {
+beforeEach(() => {
   redis = store.server;
   keys = store.keys;
 });

@@ -1,14 +1,10 @@
 import { completed, nothingProduced } from '@sluice/contract';
 import { eventually, said, startRedisProxy, within } from '@sluice/testing';
 import { Redis } from 'ioredis';
-import { afterEach, describe, expect, inject, it, vi } from 'vitest';
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { type AcceptedOptions, delta, storeForEachTest, type StoreUnderTest } from './store-under-test.ts';
 
 const store = storeForEachTest();
-const cleanups: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-});
 
 const end = completed(nothingProduced, 1_700_000_000);
 
@@ -45,7 +41,7 @@ function writerConnection(url: string): Redis {
     protocol: 2,
   });
   client.on('error', () => undefined); // Cut on purpose.
-  cleanups.push(async () => client.disconnect());
+  onTestFinished(async () => client.disconnect());
   return client;
 }
 
@@ -202,7 +198,7 @@ describe('event writer', () => {
     const id = await running();
     await take(id, 'b');
     const proxy = await startRedisProxy(inject('redisUrl'));
-    cleanups.push(() => proxy.stop());
+    onTestFinished(() => proxy.stop());
     const { writer: made, refused } = writer(id, { redis: writerConnection(proxy.url), token: 'b' });
     proxy.loseEvery(7);
 
@@ -283,7 +279,7 @@ describe('event writer', () => {
 
   it('loses nothing of a long end although replies are lost', async () => {
     const proxy = await startRedisProxy(inject('redisUrl'));
-    cleanups.push(() => proxy.stop());
+    onTestFinished(() => proxy.stop());
     const id = await running({ streams: false });
     const { writer: made } = writer(id, { streams: false, redis: writerConnection(proxy.url) });
     proxy.loseEvery(5);

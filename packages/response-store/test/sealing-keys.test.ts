@@ -1,13 +1,8 @@
 import { eventually, forEachTest, testRedis } from '@sluice/testing';
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { ContentSealer, SealingKeys, type SealingKeysOptions } from '../src/sealed-content/index.ts';
 
 const redis = forEachTest(testRedis);
-const started: SealingKeys[] = [];
-
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((keys) => keys.stop()));
-});
 
 async function startKeys(options: Partial<SealingKeysOptions> = {}): Promise<SealingKeys> {
   const keys = new SealingKeys({
@@ -20,7 +15,7 @@ async function startKeys(options: Partial<SealingKeysOptions> = {}): Promise<Sea
     ...options,
   });
   await keys.start();
-  started.push(keys);
+  onTestFinished(() => keys.stop());
   return keys;
 }
 

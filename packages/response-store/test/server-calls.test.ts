@@ -6,7 +6,7 @@ import { callsLapseMs, tellCalls } from '../src/server-calls/tell-calls.ts';
 const redis = forEachTest(testRedis);
 let key: string;
 
-beforeEach(async () => {
+beforeEach(() => {
   key = `${redis.prefix}:{0}:server-calls`;
 });
 

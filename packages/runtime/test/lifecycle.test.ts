@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { eventually, within } from '@sluice/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 const PROGRAM = fileURLToPath(new URL('./processes/drain.ts', import.meta.url));
 
@@ -19,17 +19,11 @@ interface Run {
   ended: Promise<number | null>;
 }
 
-const children: ChildProcess[] = [];
-
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill('SIGKILL');
-});
-
 function run(behaviour: string, { isSupervised = false, env = process.env } = {}): Run {
   const child = isSupervised
     ? fork(PROGRAM, [behaviour], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: [], env })
     : spawn(process.execPath, [PROGRAM, behaviour], { stdio: ['ignore', 'pipe', 'pipe'], env });
-  children.push(child);
+  onTestFinished(() => void child.kill('SIGKILL'));
   let output = '';
   let errors = '';
   child.stdout?.on('data', (data) => (output += String(data)));

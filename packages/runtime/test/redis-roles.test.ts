@@ -1,7 +1,7 @@
 import { eventually, freePort, startLocalRedis, startRedisProxy, testRedis, within } from '@sluice/testing';
 import { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { afterEach, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import {
   closeRedis,
   commandClient,
@@ -17,12 +17,6 @@ import {
   writerClient,
 } from '../src/index.ts';
 
-const cleanups: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-});
-
 interface Opened {
   client: Redis;
   /** The lines that the client logged. */
@@ -33,7 +27,7 @@ function open(role: typeof commandClient, url: string): Opened {
   const lines: string[] = [];
   const destination = { write: (line: string) => lines.push(line) };
   const client = role(url, { logger: createLogger({ name: 'test', level: 'info', destination }) });
-  cleanups.push(() => closeRedis(client));
+  onTestFinished(() => closeRedis(client));
   return { client, lines };
 }
 
@@ -46,16 +40,16 @@ async function ready(role: typeof commandClient, url: string): Promise<Opened> {
 /** A client that is ready, with a proxy between it and its Redis. */
 async function proxied(role: typeof commandClient) {
   const redis = await testRedis();
-  cleanups.push(() => redis.close());
+  onTestFinished(() => redis.close());
   const proxy = await startRedisProxy(redis.url);
-  cleanups.push(() => proxy.stop());
+  onTestFinished(() => proxy.stop());
   const { client } = await ready(role, proxy.url);
   return { redis, proxy, client };
 }
 
 async function ownRedis() {
   const redis = await startLocalRedis();
-  cleanups.push(() => redis.stop());
+  onTestFinished(() => redis.stop());
   return redis;
 }
 
@@ -72,7 +66,7 @@ describe('command client', () => {
     expect(attempts).toBeLessThan(3);
 
     const again = await startLocalRedis({ directory: redis.directory, port: redis.port });
-    cleanups.push(() => again.stop());
+    onTestFinished(() => again.stop());
     await waitForRedis(client, AbortSignal.timeout(3000));
     expect(await client.ping()).toBe('PONG');
   });
@@ -102,7 +96,7 @@ describe('command client', () => {
 
   it('leaves a primary that became a replica', async () => {
     const redis = await startLocalRedis();
-    cleanups.push(() => redis.stop());
+    onTestFinished(() => redis.stop());
     const { client } = await ready(commandClient, redis.url);
     await client.replicaof('127.0.0.1', String(await freePort()));
     const reconnected = new Promise((resolve) => client.once('close', resolve));
@@ -112,7 +106,7 @@ describe('command client', () => {
 
   it('leaves it once, however many commands were under way', async () => {
     const redis = await startLocalRedis();
-    cleanups.push(() => redis.stop());
+    onTestFinished(() => redis.stop());
     const { client } = await ready(commandClient, redis.url);
     await client.replicaof('127.0.0.1', String(await freePort()));
     const { stream } = client;
@@ -164,7 +158,7 @@ describe('large value client', () => {
 describe('queue client', () => {
   it('lets an idle worker block without time-outs', async () => {
     const redis = await testRedis();
-    cleanups.push(() => redis.close());
+    onTestFinished(() => redis.close());
     const { client, lines } = await ready(queueClient, redis.url);
     const errors: Error[] = [];
     const worker = new Worker('idle', () => Promise.resolve(), {
@@ -194,7 +188,7 @@ describe('queue client', () => {
     await eventually(() => client.status === 'reconnecting');
     const command = client.ping();
     const again = await startLocalRedis({ directory: redis.directory, port: redis.port });
-    cleanups.push(() => again.stop());
+    onTestFinished(() => again.stop());
     expect(await within(command)).toBe('PONG');
   });
 });
@@ -208,9 +202,9 @@ describe('subscriber client', () => {
     await client.subscribe('news');
     await redis.kill();
     const again = await startLocalRedis({ directory: redis.directory, port: redis.port });
-    cleanups.push(() => again.stop());
+    onTestFinished(() => again.stop());
     const publisher = await testRedis(redis.url);
-    cleanups.push(() => publisher.close());
+    onTestFinished(() => publisher.close());
     await eventually(async () => (await publisher.client.publish('news', 'back')) > 0);
     await eventually(() => messages.includes('back'));
   });

@@ -10,7 +10,7 @@ import {
   within,
 } from '@sluice/testing';
 import type { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import {
   awaitRedis,
   closeRedis,
@@ -29,7 +29,6 @@ interface LogLine {
   err?: { message: string };
 }
 
-const cleanups: (() => Promise<unknown>)[] = [];
 let lines: LogLine[];
 const logger = createLogger({
   name: 'test',
@@ -41,31 +40,28 @@ const logger = createLogger({
 beforeEach(() => {
   lines = [];
 });
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
-});
 
 async function ownRedis(options: { port?: number; directory?: string } = {}): Promise<LocalRedis> {
   const redis = await startLocalRedis({ ...options, ...(hasServer && { kind: 'server' }) });
-  cleanups.push(() => redis.stop());
+  onTestFinished(() => redis.stop());
   return redis;
 }
 
 function client(role: typeof commandClient, url: string): Redis {
   const made = role(url, { logger });
-  cleanups.push(() => closeRedis(made));
+  onTestFinished(() => closeRedis(made));
   return made;
 }
 
 /** A process's connections through a proxy, their watch, and a connection of the operator. */
 async function watched(redis: LocalRedis) {
   const proxy: RedisProxy = await startRedisProxy(redis.url);
-  cleanups.push(() => proxy.stop());
+  onTestFinished(() => proxy.stop());
   const commands = client(commandClient, proxy.url);
   const others = [client(queueClient, proxy.url), client(subscriberClient, proxy.url)] as const;
   await others[1].subscribe('news');
   const watch = new RedisWatch({ url: proxy.url, commands, others, probeKey: 'probe', logger });
-  cleanups.push(async () => watch.stop());
+  onTestFinished(async () => watch.stop());
   await watch.start(new AbortController().signal);
   await eventually(() => watch.isReady());
   return {
@@ -162,7 +158,7 @@ describe.skipIf(!hasServer)('a process that starts (needs a server on the PATH)'
   it('waits while Redis loads its data', async () => {
     const first = await startLocalRedis({ kind: 'server' });
     const { directory, port, pid } = first;
-    cleanups.push(() => first.stop());
+    onTestFinished(() => first.stop());
     const writer = client(queueClient, first.url);
     await writer.mset(Object.fromEntries(Array.from({ length: 800 }, (_, at) => [`key:${at}`, 'x'])));
     await writer.call('SAVE');
@@ -182,7 +178,7 @@ describe.skipIf(!hasServer)('a process that starts (needs a server on the PATH)'
     const slow = spawn(serverOnPath() ?? '', [...flags, '--dbfilename', 'dump.rdb', '--save', ''], {
       stdio: 'ignore',
     });
-    cleanups.push(async () => {
+    onTestFinished(async () => {
       slow.kill('SIGKILL');
     });
     const commands = client(commandClient, first.url);

@@ -1,16 +1,12 @@
 import { eventually, forEachTest, testRedis } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ProcessAnnouncer, readLostProcesses, readProcesses } from '../src/index.ts';
 
 const redis = forEachTest(testRedis);
 let keyPrefix: string;
 let now = 1_700_000_000_000;
-const announcers: ProcessAnnouncer[] = [];
-beforeEach(async () => {
+beforeEach(() => {
   keyPrefix = `${redis.prefix}:{0}:`;
-});
-afterEach(async () => {
-  for (const each of announcers.splice(0)) await each.stop();
 });
 
 function announcer(
@@ -28,7 +24,7 @@ function announcer(
     now: () => now,
     onError: (error) => errors.push(error),
   });
-  announcers.push(made);
+  onTestFinished(() => made.stop());
   return made;
 }
 

@@ -1,20 +1,16 @@
 import { isDiscovering, loadSettings } from '@sluice/config';
 import { createLogger } from '@sluice/runtime';
 import { eventually, forEachTest, latch, testRedis } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { LiveModels } from '../src/models/live-models.ts';
 import { type ListedModels, ModelDiscovery } from '../src/models/model-discovery.ts';
 
 const redis = forEachTest(testRedis);
-let started: ModelDiscovery[];
 /** The store's time. */
 let now: number;
 
-beforeEach(async () => {
-  [started, now] = [[], 1_000_000];
-});
-afterEach(async () => {
-  await Promise.all(started.map((each) => each.stop()));
+beforeEach(() => {
+  now = 1_000_000;
 });
 
 const fileWith = (more = '', host = 'p') =>
@@ -55,7 +51,7 @@ function aProcess({
       },
     }),
   });
-  started.push(discovery);
+  onTestFinished(() => discovery.stop());
   return {
     live,
     discovery,

@@ -5,7 +5,7 @@ import { ModelStore } from '../src/models/stored-settings.ts';
 const redis = forEachTest(testRedis);
 let store: ModelStore;
 
-beforeEach(async () => {
+beforeEach(() => {
   store = new ModelStore({ connection: redis.client, keyPrefix: redis.prefix });
 });
 
