@@ -1,8 +1,7 @@
-import { mkdir, mkdtemp, rename, rm, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rename, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { eventually, latch } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually, latch, temporaryFolder } from '@sluice/testing';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ConfigError } from './config-error.ts';
 import { type FileSources, loadSettingsInThread } from './load-in-thread.ts';
 import { loadSettings } from './load-settings.ts';
@@ -17,22 +16,17 @@ interface Line {
 
 let directory: string;
 let file: string;
-let watch: SettingsWatch | undefined;
+let watch: SettingsWatch;
 let applied: Settings[];
 let lines: Line[];
 let loads: number;
 const env: Record<string, string> = {};
 
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'sluice-watch-'));
+beforeEach(() => {
+  directory = temporaryFolder();
   file = join(directory, 'sluice.yaml');
-  [applied, lines, loads, watch] = [[], [], 0, undefined];
+  [applied, lines, loads] = [[], [], 0];
   for (const name of Object.keys(env)) delete env[name];
-});
-
-afterEach(async () => {
-  await watch?.stop();
-  await rm(directory, { recursive: true, force: true });
 });
 
 const keyOf = (name: string, more = '') => `  - { name: ${name}, key: key-of-${name}${more} }\n`;
@@ -52,6 +46,7 @@ function open(options: Partial<SettingsWatchOptions> = {}, sources: Partial<File
     },
     ...options,
   });
+  onTestFinished(() => watch.stop());
   return { settings: opened.settings, watch };
 }
 
@@ -69,7 +64,7 @@ const refused = 'settings file refused, the settings in effect stay';
 /** Waits until the watch has looked at the file a few times more. */
 async function untilLookedAgain(): Promise<void> {
   const before = loads;
-  watch?.reload();
+  watch.reload();
   await eventually(() => loads > before);
 }
 

@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
 import { chooseStore } from './choose-store.ts';
 
 function folderWith(...programs: string[]): string {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-path-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   for (const program of programs) writeFileSync(join(folder, program), '', { mode: 0o755 });
   return folder;
 }

@@ -1,11 +1,9 @@
 import { fork, spawn, type ChildProcess } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
-import { eventually, within } from '@sluice/testing';
+import { eventually, within, temporaryFolder } from '@sluice/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 const PROGRAM = fileURLToPath(new URL('./processes/drain.ts', import.meta.url));
@@ -68,16 +66,12 @@ describe('a process', () => {
   });
 
   it('leaves what it has compiled to the next start, also when it is killed', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'sluice-compiled-'));
-    try {
-      const { child, ended } = run('plain', { env: { ...process.env, NODE_COMPILE_CACHE: folder } });
-      const written = () => readdir(folder, { recursive: true });
-      await eventually(async () => expect((await written()).length).toBeGreaterThan(1));
-      child.kill('SIGKILL');
-      await ended;
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    const folder = temporaryFolder();
+    const { child, ended } = run('plain', { env: { ...process.env, NODE_COMPILE_CACHE: folder } });
+    const written = () => readdir(folder, { recursive: true });
+    await eventually(async () => expect((await written()).length).toBeGreaterThan(1));
+    child.kill('SIGKILL');
+    await ended;
   });
 
   it('reloads on SIGHUP, as often as it comes, and goes on', async () => {

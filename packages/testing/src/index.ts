@@ -47,5 +47,6 @@ export type {
   UpstreamRequest,
   UpstreamStream,
 } from './upstream-exchange.ts';
+export { temporaryFolder } from './temporary-folder.ts';
 export { eventually, latch, WAIT_TIMEOUT_MS, within } from './wait-until.ts';
 export type { Latch, WaitOptions } from './wait-until.ts';
