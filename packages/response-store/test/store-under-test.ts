@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { AdmissionLimits, ExpectedTokens } from '@sluice/admission';
+import type { AdmissionLimits } from '@sluice/admission';
 import {
   completed,
   type CreateResponse,
@@ -120,7 +120,9 @@ interface LargeConnection {
 
 const retentionMs = { recordMs: 600_000, logMs: 300_000 };
 
-export interface AcceptedOptions {
+type ForAccept = 'tenant' | 'tokens' | 'cost' | 'queue' | 'deadline' | 'idempotency' | 'price' | 'key';
+
+export interface AcceptedOptions extends Partial<Pick<Accepting, ForAccept>> {
   streams?: boolean;
   background?: boolean;
   store?: boolean;
@@ -132,26 +134,50 @@ export interface AcceptedOptions {
   text?: string;
   /** What it continues from. */
   previousId?: string;
-  tenant?: string;
   /** Members of the request beside those above. */
   request?: Partial<CreateResponse>;
   context?: ContextLimits;
   /** Limits of the tenant; none by default. */
   limits?: Partial<AdmissionLimits>;
-  tokens?: ExpectedTokens;
-  cost?: number;
   serviceTier?: ServiceTier;
-  queue?: string;
   /** The process that accepts; by default the one of the first watcher. */
   by?: CallerStore;
-  deadline?: () => number;
-  idempotency?: Accepting['idempotency'];
-  /** Prices of a token of each kind, in billionths of the currency. */
-  price?: string;
-  /** The API key, by its stored name. */
-  key?: string;
   /** By default a new one. */
   responseId?: string;
+}
+
+interface ToAccept extends Partial<Omit<Accepting, 'limits' | 'prepared'>> {
+  id: string;
+  request: CreateResponse;
+  limits?: Partial<AdmissionLimits> | undefined;
+}
+
+/** What an api has of a response that it accepts, where a test says nothing else. */
+export function toAccept({ request, limits, ...rest }: ToAccept): Accepting {
+  return {
+    key: 'a1b2c3d4e5f60718',
+    request_id: 'req_1',
+    tenant: 'team-a',
+    tier: 'default',
+    queue: 'simulator',
+    traceparent: undefined,
+    most_output: undefined,
+    price: undefined,
+    grace_ms: 0,
+    cost: 4,
+    queue_ms: 600_000,
+    hold_ms: 600_000,
+    most_context_bytes: contextLimits.bytes,
+    most_context_turns: contextLimits.turns,
+    prepared: prepareRequest(request, { withDigest: rest.idempotency !== undefined }),
+    tokens: { input: 1, output: 1, mostInput: undefined },
+    isWatched: false,
+    limits: { service: { queued: 1_000_000, queuedBytes: 1_000_000_000 }, ...limits },
+    ownLimits: {},
+    idempotency: undefined,
+    deadline: () => Date.now() + 3_600_000,
+    ...rest,
+  };
 }
 
 /** What a test says of an end that it writes, in place of the usual. */
@@ -267,20 +293,12 @@ export class StoreUnderTest {
     fields = {},
     text = 'hi',
     previousId,
-    tenant = 'team-a',
     request: more,
     context = contextLimits,
-    limits = {},
-    tokens = { input: 1, output: 1, mostInput: undefined },
-    cost = 4,
     serviceTier = 'default',
-    queue = 'simulator',
     by,
-    deadline = () => Date.now() + 3_600_000,
-    idempotency,
-    price,
-    key = 'a1b2c3d4e5f60718',
     responseId: known,
+    ...asked
   }: AcceptedOptions = {}): Promise<{ responseId: string; result: AcceptResult }> {
     const [first, ...others] = watchers;
     const accepting = by ?? (first === undefined ? this.caller : this.process(first));
@@ -293,35 +311,19 @@ export class StoreUnderTest {
       ...(previousId !== undefined && { previous_response_id: previousId }),
       ...more,
     };
-    const [made = ''] = await accepting.newIds(tenant, randomBytes, { limits: {} });
+    const [made = ''] = await accepting.newIds(asked.tenant ?? 'team-a', randomBytes, { limits: {} });
     const responseId = known ?? made;
-    const result = await accepting.accept({
-      id: responseId,
-      key,
-      request_id: 'req_1',
-      tenant,
-      tier: serviceTier,
-      queue,
-      traceparent: undefined,
-      most_output: undefined,
-      price,
-      grace_ms: 0,
-      cost,
-      queue_ms: 600_000,
-      hold_ms: 600_000,
-      most_context_bytes: context.bytes,
-      most_context_turns: context.turns,
-      prepared: prepareRequest(request, { withDigest: idempotency !== undefined }),
-      isWatched: first !== undefined,
-      limits: {
-        service: { queued: 100_000, queuedBytes: 1_000_000_000 },
-        ...limits,
-      },
-      ownLimits: {},
-      tokens,
-      idempotency,
-      deadline,
-    });
+    const result = await accepting.accept(
+      toAccept({
+        ...asked,
+        id: responseId,
+        request,
+        tier: serviceTier,
+        most_context_bytes: context.bytes,
+        most_context_turns: context.turns,
+        isWatched: first !== undefined,
+      }),
+    );
     if (result.kind !== 'accepted') return { responseId, result };
     for (const other of others) await this.process(other).attach(responseId);
     if (Object.keys(fields).length > 0) await this.change(responseId, fields);
