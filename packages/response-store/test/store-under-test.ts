@@ -15,6 +15,7 @@ import {
   startLocalCluster,
   testRedis,
   type TestRedis,
+  said,
 } from '@sluice/testing';
 import { Cluster, Redis } from 'ioredis';
 import {
@@ -342,6 +343,38 @@ export class StoreUnderTest {
     const responseId = await this.running('a', { ...options, streams: false });
     await this.write(responseId, 'a', 3, [], completed({ output, usage: null }, 1));
     return responseId;
+  }
+
+  /** Responses that continue from one another, the oldest first. */
+  async chain(length: number, options: AcceptedOptions = {}): Promise<string[]> {
+    const ids: string[] = [];
+    for (let at = 0; at < length; at += 1) {
+      const previousId = ids.at(-1);
+      const links = previousId === undefined ? {} : { previousId };
+      ids.push(await this.ended({ text: `asked ${at}`, ...links, ...options }, [said(`answered ${at}`)]));
+    }
+    return ids;
+  }
+
+  /** What a step has the server send and do, the commands inside scripts included. Nobody else may use the server. */
+  async cost(step: () => Promise<unknown>): Promise<{ bytes: number; commands: Record<string, number> }> {
+    const look = async () => {
+      const { client } = this.server;
+      const [stats, commands] = [await client.info('stats'), await client.info('commandstats')];
+      const bytes = Number(/total_net_output_bytes:(\d+)/.exec(stats)?.[1]);
+      const calls = [...commands.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)];
+      return { bytes, calls: new Map(calls.map(([, name = '', count]) => [name, Number(count)])) };
+    };
+    const start = await look();
+    const before = await look();
+    await step();
+    const after = await look();
+    const spent = [...after.calls]
+      .map(([name, count]) => [name, count - (before.calls.get(name) ?? 0)] as const)
+      .filter(([name, count]) => count > 0 && name !== 'info');
+    // A look answers behind its own count. Two looks in a row say how much that is.
+    const bytes = after.bytes - before.bytes - (before.bytes - start.bytes);
+    return { bytes, commands: Object.fromEntries(spent) };
   }
 
   take(
