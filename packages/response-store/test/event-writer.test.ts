@@ -2,7 +2,13 @@ import { completed, nothingProduced } from '@sluice/contract';
 import { eventually, said, startRedisProxy, within } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
-import { type AcceptedOptions, delta, storeForEachTest, type StoreUnderTest } from './store-under-test.ts';
+import {
+  type AcceptedOptions,
+  delta,
+  scriptsSent,
+  storeForEachTest,
+  type StoreUnderTest,
+} from './store-under-test.ts';
 
 const store = storeForEachTest();
 
@@ -295,13 +301,10 @@ describe('event writer', () => {
     const id = await running({ streams: false });
     const own = store.caller.keys.of(id).endOf(id, 'a');
     let lost = 0;
-    const forgetful = {
-      evalsha: async (...args: Parameters<Redis['evalsha']>) => {
-        if (lost < 1) lost += await client.del(own);
-        return client.evalsha(...args);
-      },
-      eval: client.eval.bind(client),
-    } as unknown as Redis; // all that the writer calls
+    const forgetful = scriptsSent(client, async (send) => {
+      if (lost < 1) lost += await client.del(own);
+      return send();
+    });
     const { writer: made } = writer(id, { streams: false, control: forgetful, bulk: forgetful });
     expect(await made.end(longEnd)).toBe('ok');
     expect(lost).toBe(1);

@@ -525,6 +525,18 @@ export function storeForEachTest(connect: () => Promise<Server> = oneServer): St
   return forEachTest(async () => new StoreUnderTest(await connect()));
 }
 
+/** A connection that leaves it to `by` to send a script, and to do something before or after that. */
+export function scriptsSent(client: Redis, by: (send: () => Promise<unknown>) => Promise<unknown>): Redis {
+  return new Proxy(client, {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name, target);
+      if (typeof found !== 'function') return found;
+      if (name !== 'evalsha') return found.bind(target) as unknown;
+      return (...args: Parameters<Redis['evalsha']>) => by(() => client.evalsha(...args));
+    },
+  });
+}
+
 /** For a reader that has all the memory it wants. */
 export const noHold = (_bytes: number) => Promise.resolve(() => undefined);
 
