@@ -406,8 +406,10 @@ describe('a file that is not proper YAML', () => {
   });
 });
 
-describe('an origin', () => {
-  it.each([
+const origins = {
+  setting: 'corsOrigins',
+  fault: 'must be an origin as browsers send it',
+  bad: [
     'chat.example.com',
     'https://chat.example.com/',
     'https://chat.example.com:443',
@@ -416,50 +418,35 @@ describe('an origin', () => {
     'https://user@chat.example.com',
     'null',
     '',
-  ])("'%s' is refused", (origin) => {
-    expect(faultsOf(`server: { corsOrigins: ["${origin}"] }`)).toEqual([
-      expect.stringContaining('server.corsOrigins[0]: must be an origin as browsers send it'),
-    ]);
-  });
-
-  it.each([
+  ],
+  good: [
     'https://chat.example.com',
     'http://localhost:5173',
     'http://[::1]:3000',
     'tauri://localhost',
     'chrome-extension://abcdefgh',
     '*',
-  ])('%s is taken', (origin) => {
-    const file = `server: { corsOrigins: ["${origin}"] }`;
-    const { server } = loadSettings({ env: {}, argv: [], cwd: '/', readFile: () => file });
-    expect(server.corsOrigins).toEqual([origin]);
-  });
-});
+  ],
+};
+const networks = {
+  setting: 'trustedProxies',
+  fault: 'must be a network such as 10.0.0.0/8',
+  bad: ['10.0.0.0', '10.0.0.0/33', '10.0.0/8', 'fd00::/129', 'proxy.example/8', '10.0.0.0/', 'any', '0/0'],
+  good: ['10.0.0.0/8', '0.0.0.0/0', '192.0.2.1/32', 'fd00::/8', '::/0', '::1/128'],
+};
 
-describe('a network of proxies', () => {
-  it.each([
-    '10.0.0.0',
-    '10.0.0.0/33',
-    '10.0.0/8',
-    'fd00::/129',
-    'proxy.example/8',
-    '10.0.0.0/',
-    'any',
-    '0/0',
-  ])('%s is refused', (network) => {
-    expect(faultsOf(`server: { trustedProxies: ["${network}"] }`)).toEqual([
-      expect.stringContaining('server.trustedProxies[0]: must be a network such as 10.0.0.0/8'),
-    ]);
+describe.each([origins, networks])('an entry of server.$setting', ({ setting, fault, bad, good }) => {
+  const fileWith = (entry: string) => `server: { ${setting}: ["${entry}"] }`;
+
+  it.each(bad)("'%s' is refused", (entry) => {
+    const faults = faultsOf(fileWith(entry));
+    expect(faults).toEqual([expect.stringContaining(`server.${setting}[0]: ${fault}`)]);
   });
 
-  it.each(['10.0.0.0/8', '0.0.0.0/0', '192.0.2.1/32', 'fd00::/8', '::/0', '::1/128'])(
-    '%s is taken',
-    (network) => {
-      const file = `server: { trustedProxies: ["${network}"] }`;
-      const { server } = loadSettings({ env: {}, argv: [], cwd: '/', readFile: () => file });
-      expect(server.trustedProxies).toEqual([network]);
-    },
-  );
+  it.each(good)('%s is taken', (entry) => {
+    const settings = loadSettings({ env: {}, argv: [], cwd: '/', readFile: () => fileWith(entry) });
+    expect(settings.server).toMatchObject({ [setting]: [entry] });
+  });
 });
 
 describe('a bad environment or command line', () => {

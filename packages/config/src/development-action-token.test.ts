@@ -1,22 +1,16 @@
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
 import { developmentActionToken } from './development-action-token.ts';
 import { loadSettings } from './load-settings.ts';
-
-async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'sluice-action-token-'));
-  onTestFinished(() => rm(path, { recursive: true }));
-  return path;
-}
 
 const settingsOf = (dataDir: string, env: Record<string, string> = {}) =>
   loadSettings({ env: { DATA_DIR: dataDir, ...env }, argv: [], cwd: '/', readFile: () => '' });
 
 describe('developmentActionToken', () => {
   it('makes a token once, finds it again, and keeps it for its owner alone', async () => {
-    const dataDir = join(await folder(), 'not', 'there', 'yet');
+    const dataDir = join(temporaryFolder(), 'not', 'there', 'yet');
     const tokens = await Promise.all(
       Array.from({ length: 10 }, () => developmentActionToken(settingsOf(dataDir))),
     );
@@ -31,7 +25,7 @@ describe('developmentActionToken', () => {
     ['there is one', { ADMIN_ACTION_TOKEN: 'configured-token' }],
     ['the listener is not on loopback', { ADMIN_HOST: '0.0.0.0', ADMIN_TOKEN: 'configured-token' }],
   ])('makes none where %s', async (_where, env) => {
-    const dataDir = await folder();
+    const dataDir = temporaryFolder();
     expect(await developmentActionToken(settingsOf(dataDir, env))).toBeUndefined();
     expect(await readdir(dataDir)).toEqual([]);
   });
@@ -39,7 +33,7 @@ describe('developmentActionToken', () => {
   it.each(['', 'something else\n', 'act-sluice-dev-short'])(
     'refuses a file that holds %j',
     async (content) => {
-      const dataDir = await folder();
+      const dataDir = temporaryFolder();
       await writeFile(join(dataDir, 'development-action-token'), content);
       await expect(developmentActionToken(settingsOf(dataDir))).rejects.toThrow(
         'holds no development action token; remove it',

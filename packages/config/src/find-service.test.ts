@@ -1,12 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '@sluice/testing';
+import { expect, it } from 'vitest';
 import { findService } from './find-service.ts';
 
 async function withFile(text: string): Promise<string> {
-  const cwd = await mkdtemp(join(tmpdir(), 'sluice-find-service-'));
-  onTestFinished(() => rm(cwd, { recursive: true }));
+  const cwd = temporaryFolder();
   await writeFile(join(cwd, 'sluice.yaml'), text);
   return cwd;
 }

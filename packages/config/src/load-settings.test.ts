@@ -1,6 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { temporaryFolder } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { hashKey } from './key-schema.ts';
 import { ConfigError } from './config-error.ts';
@@ -153,16 +153,12 @@ describe('precedence', () => {
 
 describe('the file', () => {
   it('is read from disk as UTF-8, with a byte order mark or without', async () => {
-    const cwd = await mkdtemp(join(tmpdir(), 'sluice-config-'));
-    try {
-      await writeFile(join(cwd, 'sluice.yaml'), '\uFEFFserver: { port: 1234 }\n');
-      expect(loadSettings({ env: {}, argv: [], cwd }).server.port).toBe(1234);
-      await writeFile(join(cwd, 'sluice.yaml'), Buffer.from([0x61, 0x3a, 0xff]));
-      expect(() => loadSettings({ env: {}, argv: [], cwd })).toThrow('save it as UTF-8');
-      expect(() => loadSettings({ env: { SLUICE_CONFIG: '.' }, argv: [], cwd })).toThrow('is a folder');
-    } finally {
-      await rm(cwd, { recursive: true });
-    }
+    const cwd = temporaryFolder();
+    await writeFile(join(cwd, 'sluice.yaml'), '\uFEFFserver: { port: 1234 }\n');
+    expect(loadSettings({ env: {}, argv: [], cwd }).server.port).toBe(1234);
+    await writeFile(join(cwd, 'sluice.yaml'), Buffer.from([0x61, 0x3a, 0xff]));
+    expect(() => loadSettings({ env: {}, argv: [], cwd })).toThrow('save it as UTF-8');
+    expect(() => loadSettings({ env: { SLUICE_CONFIG: '.' }, argv: [], cwd })).toThrow('is a folder');
   });
 
   it('completes routes, queues and the concurrency that models of one queue share', () => {

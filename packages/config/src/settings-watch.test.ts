@@ -1,8 +1,7 @@
-import { mkdir, mkdtemp, rename, rm, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rename, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { eventually, latch } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually, latch, temporaryFolder } from '@sluice/testing';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ConfigError } from './config-error.ts';
 import { type FileSources, loadSettingsInThread } from './load-in-thread.ts';
 import { loadSettings } from './load-settings.ts';
@@ -17,31 +16,26 @@ interface Line {
 
 let directory: string;
 let file: string;
-let watch: SettingsWatch | undefined;
+let watch: SettingsWatch;
 let applied: Settings[];
 let lines: Line[];
 let loads: number;
 const env: Record<string, string> = {};
 
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'sluice-watch-'));
+beforeEach(() => {
+  directory = temporaryFolder();
   file = join(directory, 'sluice.yaml');
-  [applied, lines, loads, watch] = [[], [], 0, undefined];
+  [applied, lines, loads] = [[], [], 0];
   for (const name of Object.keys(env)) delete env[name];
 });
 
-afterEach(async () => {
-  await watch?.stop();
-  await rm(directory, { recursive: true, force: true });
-});
+const withKeys = (...names: string[]) =>
+  `keys:\n${names.map((name) => `  - { name: ${name}, key: key-of-${name} }\n`).join('')}`;
 
-const keyOf = (name: string, more = '') => `  - { name: ${name}, key: key-of-${name}${more} }\n`;
-const withKeys = (...names: string[]) => `keys:\n${names.map((name) => keyOf(name)).join('')}`;
-
-function open(options: Partial<SettingsWatchOptions> = {}, sources: Partial<FileSources> = {}) {
+function open(options: Partial<SettingsWatchOptions> = {}) {
   const log = (level: Line['level']) => (fields: object, message: string) =>
     void lines.push({ level, message, fields: { ...fields } });
-  const opened = openSettings({ env, argv: [], cwd: directory, ...sources });
+  const opened = openSettings({ env, argv: [], cwd: directory });
   watch = opened.watch({
     apply: (settings) => void applied.push(settings),
     log: { info: log('info'), warn: log('warn'), error: log('error') },
@@ -52,6 +46,7 @@ function open(options: Partial<SettingsWatchOptions> = {}, sources: Partial<File
     },
     ...options,
   });
+  onTestFinished(() => watch.stop());
   return { settings: opened.settings, watch };
 }
 
@@ -59,6 +54,14 @@ function open(options: Partial<SettingsWatchOptions> = {}, sources: Partial<File
 async function save(text: string): Promise<void> {
   await writeFile(`${file}.new`, text);
   await rename(`${file}.new`, file);
+}
+
+/** Saves the file, and starts to watch it. */
+async function started(text: string, options?: Partial<SettingsWatchOptions>) {
+  await save(text);
+  const opened = open(options);
+  opened.watch.start();
+  return opened;
 }
 
 const namesApplied = () => applied.map(({ keys }) => keys.map(({ name }) => name));
@@ -69,7 +72,7 @@ const refused = 'settings file refused, the settings in effect stay';
 /** Waits until the watch has looked at the file a few times more. */
 async function untilLookedAgain(): Promise<void> {
   const before = loads;
-  watch?.reload();
+  watch.reload();
   await eventually(() => loads > before);
 }
 
@@ -141,8 +144,7 @@ describe('the watch of the settings file', () => {
   });
 
   it('reads the file once for each change', async () => {
-    await save(withKeys('a'));
-    open().watch.start();
+    await started(withKeys('a'));
     for (const [at, name] of ['b', 'c', 'd'].entries()) {
       await save(withKeys(name));
       await logged('settings changed', at + 1);
@@ -151,8 +153,7 @@ describe('the watch of the settings file', () => {
   });
 
   it('refuses a bad file as a whole, says why once, and says when it is good again', async () => {
-    await save(withKeys('a'));
-    open().watch.start();
+    await started(withKeys('a'));
     const bad = `${withKeys('b')}limits: { queued: none }\n`;
     await save(bad);
     await logged(refused);
@@ -172,8 +173,7 @@ describe('the watch of the settings file', () => {
   });
 
   it('says it anew when the file is bad for another reason', async () => {
-    await save(withKeys('a'));
-    open().watch.start();
+    await started(withKeys('a'));
     await save('keys: [\n');
     await logged(refused);
     await save(`keys: [{ name: b, key: x, models: [nope] }]`);
@@ -189,8 +189,7 @@ describe('the watch of the settings file', () => {
     ['by a variable', { SLUICE_CONFIG: 'sluice.yaml' }],
   ])('keeps the keys when a file that is found %s is gone', async (_, variables) => {
     Object.assign(env, variables);
-    await save(withKeys('a'));
-    open().watch.start();
+    await started(withKeys('a'));
     await unlink(file);
     await logged(refused);
     expect(said(refused)[0]?.fields['problems']).toEqual([expect.stringContaining('there is no such file')]);
@@ -207,8 +206,7 @@ describe('the watch of the settings file', () => {
     ['a document without content', '---\n'],
     ['a document that is null', 'null\n'],
   ])('takes %s for one that is being written, not for a service without keys', async (_, text) => {
-    await save(withKeys('a'));
-    open({ load: loadSettingsInThread }).watch.start();
+    await started(withKeys('a'), { load: loadSettingsInThread });
     await save(text);
     await logged(refused);
     expect(said(refused)[0]?.fields['problems']).toEqual([expect.stringContaining('the file is empty')]);
@@ -218,8 +216,7 @@ describe('the watch of the settings file', () => {
   });
 
   it('takes an empty file for one that is being written, too, when it had no keys', async () => {
-    await save('providers: [{ id: p, type: simulator }]\nmodels: [{ id: m, routes: [{ provider: p }] }]');
-    open().watch.start();
+    await started('providers: [{ id: p, type: simulator }]\nmodels: [{ id: m, routes: [{ provider: p }] }]');
     await save('');
     await logged(refused);
     expect(said(refused)[0]?.fields['problems']).toEqual([expect.stringContaining('the file is empty')]);
@@ -227,17 +224,14 @@ describe('the watch of the settings file', () => {
   });
 
   it('takes a file of comments as it is where the service has started with one', async () => {
-    await save('# nothing yet\n');
-    const { watch: watching } = open({ intervalMs: 2 ** 30 });
-    watching.start();
+    await started('# nothing yet\n', { intervalMs: 2 ** 30 });
     await save('# still nothing\n');
-    watching.reload();
+    watch.reload();
     await logged('settings read again, nothing to put into effect');
     expect(said(refused)).toEqual([]);
   });
 
   it('reads a file again that changed while it was read', async () => {
-    await save(withKeys('a'));
     const [reading, written] = [latch(), latch()];
     const load = async (from: FileSources) => {
       const settings = loadSettings(from);
@@ -245,7 +239,7 @@ describe('the watch of the settings file', () => {
       await written.wait();
       return settings;
     };
-    open({ load }).watch.start();
+    await started(withKeys('a'), { load });
     await save(withKeys('half'));
     await reading.wait();
     await save(withKeys('whole', 'file'));
@@ -256,28 +250,25 @@ describe('the watch of the settings file', () => {
 
   it('reads at once when it is told to, with the environment as it is then', async () => {
     env['KEY'] = 'first-value-of-the-key';
-    await save('keys: [{ name: a, key: "${KEY}" }]');
-    const { settings, watch: watching } = open({ intervalMs: 2 ** 30 });
-    watching.start();
+    const { settings } = await started('keys: [{ name: a, key: "${KEY}" }]', {
+      intervalMs: 2 ** 30,
+    });
     env['KEY'] = 'other-value-of-the-key';
-    watching.reload();
+    watch.reload();
     await logged('settings changed');
     expect(applied[0]?.keys[0]?.hash).not.toBe(settings.keys[0]?.hash);
   });
 
   it('says that it has read what did not change, if it was told to read', async () => {
-    await save(withKeys('a'));
-    const { watch: watching } = open({ intervalMs: 2 ** 30 });
-    watching.start();
-    watching.reload();
+    await started(withKeys('a'), { intervalMs: 2 ** 30 });
+    watch.reload();
     await logged('settings read again, nothing to put into effect');
     expect(applied).toEqual([]);
   });
 
   it('reads a refused file again after a while, because the cause may be elsewhere', async () => {
     env['KEY'] = 'first-value-of-the-key';
-    await save(withKeys('a'));
-    open({ retryRefusedMs: 1 }).watch.start();
+    await started(withKeys('a'), { retryRefusedMs: 1 });
     await save('keys: [{ name: b, key: "${OTHER}" }]');
     await logged(refused);
     env['OTHER'] = 'value-of-the-other-key';
@@ -286,8 +277,7 @@ describe('the watch of the settings file', () => {
   });
 
   it('names what waits for a restart, without its value, and only once', async () => {
-    await save(withKeys('a'));
-    open().watch.start();
+    await started(withKeys('a'));
     const changed = `server: { adminToken: a-secret-of-the-operator }\nlimits: { contextTurns: 5 }\n`;
     await save(`${withKeys('a')}${changed}`);
     await logged('settings changed that need a restart');
@@ -311,8 +301,7 @@ describe('the watch of the settings file', () => {
         'models:',
         ...models.map((id) => `  - { id: ${id}, concurrency: ${concurrency}, routes: [{ provider: p }] }`),
       ].join('\n');
-    await save(fileWith(1, ['m', 'n'], 'one'));
-    open().watch.start();
+    await started(fileWith(1, ['m', 'n'], 'one'));
     await save(fileWith(2, ['m', 'o'], 'two'));
     await logged('settings changed');
     expect(lines).toMatchObject([
@@ -331,30 +320,27 @@ describe('the watch of the settings file', () => {
   });
 
   it('keeps the old settings when they cannot be put into effect', async () => {
-    await save(withKeys('a'));
     const apply = () => {
       throw new ConfigError([{ path: 'DATA_DIR', message: 'cannot be kept' }]);
     };
-    open({ apply }).watch.start();
+    await started(withKeys('a'), { apply });
     await save('keys: []');
     await logged(refused);
     expect(said(refused)[0]?.fields['problems']).toEqual(['DATA_DIR: cannot be kept']);
   });
 
   it('stops in the middle of a reading, and twice', async () => {
-    await save(withKeys('a'));
     const reading = latch();
     const load = (_: FileSources, signal: AbortSignal) =>
       new Promise<Settings>((_resolve, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason));
         reading.open();
       });
-    const { watch: watching } = open({ load });
-    watching.start();
+    await started(withKeys('a'), { load });
     await save(withKeys('b'));
     await reading.wait();
-    await watching.stop();
-    await watching.stop();
+    await watch.stop();
+    await watch.stop();
     expect(lines).toEqual([]);
   });
 });
@@ -364,9 +350,7 @@ describe('the thread that loads settings', () => {
   it('gives the same settings as a load at the start, and the same problems', {
     timeout: 30_000,
   }, async () => {
-    await save(withKeys('a', 'b'));
-    const { settings, watch: watching } = open({ load: loadSettingsInThread });
-    watching.start();
+    const { settings } = await started(withKeys('a', 'b'), { load: loadSettingsInThread });
     await save(`${withKeys('a', 'b')}limits: { queued: 7 }`);
     await logged('settings changed');
     expect(applied).toEqual([{ ...settings, limits: { ...settings.limits, queued: 7 } }]);

@@ -1,18 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
 import { chooseStore } from './choose-store.ts';
 
-const folders: string[] = [];
-
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
-});
-
 function folderWith(...programs: string[]): string {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-path-'));
-  folders.push(folder);
+  const folder = temporaryFolder();
   for (const program of programs) writeFileSync(join(folder, program), '', { mode: 0o755 });
   return folder;
 }

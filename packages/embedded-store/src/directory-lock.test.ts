@@ -1,16 +1,9 @@
 import { spawn } from 'node:child_process';
-import fileSystem, {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import fileSystem, { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { temporaryFolder } from '@sluice/testing';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { bornAt, isAlive } from '@sluice/runtime';
 import { lockDirectory } from './directory-lock.ts';
 
@@ -18,11 +11,9 @@ let directory: string;
 let file: string;
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'sluice-lock-'));
+  directory = temporaryFolder();
   file = join(directory, 'sluice.lock');
 });
-
-afterEach(() => rmSync(directory, { recursive: true }));
 
 /** A process that lives as long as the function runs. */
 async function withProcess(use: (pid: number) => Promise<void>): Promise<void> {

@@ -1,15 +1,14 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { temporaryFolder } from '@sluice/testing';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { SnapshotFile } from './snapshot-file.ts';
 
 describe('the file of a snapshot', () => {
   let folder: string;
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'sluice-snapshot-'));
+    folder = temporaryFolder();
   });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   /** The calls of the store, which passes names in its memory. */
   function storeOf(file: SnapshotFile) {

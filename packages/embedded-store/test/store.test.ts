@@ -12,21 +12,15 @@ import { once } from 'node:events';
 import { createConnection, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { eventually, testRedis, within, type TestRedis } from '@sluice/testing';
+import { eventually, testRedis, within, type TestRedis, temporaryFolder } from '@sluice/testing';
 import { Queue, Worker } from 'bullmq';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { chooseStore, startStore, type RunningStore } from '../src/index.ts';
 
 const SERVER_PATH = serverPath();
 const LOCAL_KINDS = SERVER_PATH === undefined ? (['embedded'] as const) : (['server', 'embedded'] as const);
 
 const FROM_SOURCE = ['--conditions=sluice-source'];
-
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-});
 
 /** The folder of the PATH that has a server, if there is one. */
 function serverPath(): string | undefined {
@@ -38,26 +32,20 @@ function pathFor(kind: 'server' | 'embedded'): string {
   return kind === 'server' ? (SERVER_PATH ?? '') : '';
 }
 
-function temporaryDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'sluice-store-'));
-  cleanups.push(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
-
 async function start(
   kind: 'server' | 'embedded',
-  dataDir = temporaryDirectory(),
+  dataDir = temporaryFolder(),
   port = 0,
 ): Promise<RunningStore> {
   const store = await startStore({ dataDir, redisUrl: undefined, path: pathFor(kind), port });
-  cleanups.push(() => store.stop());
+  onTestFinished(() => store.stop());
   expect(store.kind).toBe(kind);
   return store;
 }
 
 async function user(url: string): Promise<TestRedis> {
   const redis = await testRedis(url);
-  cleanups.push(() => redis.close());
+  onTestFinished(() => redis.close());
   return redis;
 }
 
@@ -187,7 +175,7 @@ describe.each(['the run', ...LOCAL_KINDS] as const)('the store of %s', (kind) =>
 
 describe.each(LOCAL_KINDS)('a local store of kind %s', (kind) => {
   it('keeps everything over a clean stop', async () => {
-    const dataDir = temporaryDirectory();
+    const dataDir = temporaryFolder();
     const first = await start(kind, dataDir);
     const { client } = await user(first.url);
     await client.set('kept', 'yes');
@@ -198,7 +186,7 @@ describe.each(LOCAL_KINDS)('a local store of kind %s', (kind) => {
   });
 
   it('refuses a directory that another one uses, and says which setting to change', async () => {
-    const dataDir = temporaryDirectory();
+    const dataDir = temporaryFolder();
     const first = await start(kind, dataDir);
     const second = startStore({ dataDir, redisUrl: undefined, path: pathFor(kind) });
     await expect(second).rejects.toMatchObject({
@@ -211,10 +199,10 @@ describe.each(LOCAL_KINDS)('a local store of kind %s', (kind) => {
   it('does not start on a port that is taken', async () => {
     const blocker = createServer((socket) => socket.resume());
     await new Promise<void>((resolve) => blocker.listen(0, '127.0.0.1', resolve));
-    cleanups.push(() => new Promise((resolve) => blocker.close(resolve)));
+    onTestFinished(() => blocker[Symbol.asyncDispose]());
     const { port } = blocker.address() as AddressInfo; // A TCP server that listens has such an address.
     const store = startStore({
-      dataDir: temporaryDirectory(),
+      dataDir: temporaryFolder(),
       redisUrl: undefined,
       path: pathFor(kind),
       port,
@@ -235,7 +223,7 @@ describe.each(LOCAL_KINDS)('a local store of kind %s', (kind) => {
   });
 
   it('saves and ends when its supervisor is killed', async () => {
-    const dataDir = temporaryDirectory();
+    const dataDir = temporaryFolder();
     const supervisor = join(import.meta.dirname, 'processes', 'supervise-store.ts');
     const { stdout } = spawnSync(process.execPath, [...FROM_SOURCE, supervisor, dataDir, pathFor(kind)], {
       encoding: 'utf8',
@@ -267,7 +255,7 @@ describe('the embedded store', () => {
   });
 
   it('keeps what was in its last snapshot over SIGKILL', async () => {
-    const dataDir = temporaryDirectory();
+    const dataDir = temporaryFolder();
     const first = await start('embedded', dataDir);
     const { client } = await user(first.url);
     await client.set('kept', 'yes');
@@ -279,7 +267,7 @@ describe('the embedded store', () => {
   });
 
   it('is not offered a broken snapshot as an empty one', async () => {
-    const dataDir = temporaryDirectory();
+    const dataDir = temporaryFolder();
     const first = await start('embedded', dataDir);
     await (await user(first.url)).client.set('kept', 'yes');
     await first.stop();
@@ -294,7 +282,7 @@ describe('the embedded store', () => {
 
 describe.runIf(SERVER_PATH !== undefined)('a server on the PATH', () => {
   it('keeps what it acknowledged over SIGKILL, which ends its store', async () => {
-    const dataDir = temporaryDirectory();
+    const dataDir = temporaryFolder();
     const first = await start('server', dataDir);
     const { client } = await user(first.url);
     for (let count = 1; count <= 200; count += 1) await client.incr('count');
@@ -312,7 +300,7 @@ describe.runIf(SERVER_PATH !== undefined)('a server on the PATH', () => {
   });
 
   it('is shut down by the next start when everything above it was killed', async () => {
-    const dataDir = temporaryDirectory();
+    const dataDir = temporaryFolder();
     const supervisor = join(import.meta.dirname, 'processes', 'supervise-store.ts');
     const { stdout } = spawnSync(
       process.execPath,
@@ -321,7 +309,7 @@ describe.runIf(SERVER_PATH !== undefined)('a server on the PATH', () => {
     );
     const { serverPid } = JSON.parse(stdout) as { serverPid: number }; // What that program prints.
     expect(isRunning(serverPid)).toBe(true);
-    cleanups.push(() => {
+    onTestFinished(() => {
       if (isRunning(serverPid)) process.kill(serverPid, 'SIGKILL');
     });
     const store = await start('server', dataDir);
@@ -330,7 +318,7 @@ describe.runIf(SERVER_PATH !== undefined)('a server on the PATH', () => {
   });
 
   it('says what a server said that does not start', async () => {
-    const folder = temporaryDirectory();
+    const folder = temporaryFolder();
     const fake = join(folder, 'valkey-server');
     writeFileSync(fake, '#!/bin/sh\necho "Fatal error: bad configuration" >&2\nexit 3\n');
     chmodSync(fake, 0o755);
@@ -339,11 +327,11 @@ describe.runIf(SERVER_PATH !== undefined)('a server on the PATH', () => {
   });
 
   it('is found under the name of Valkey first', async () => {
-    const folder = temporaryDirectory();
+    const folder = temporaryFolder();
     symlinkSync(join(SERVER_PATH ?? '', 'redis-server'), join(folder, 'valkey-server'));
     const path = [SERVER_PATH, folder].join(delimiter);
     const store = await startStore({ dataDir: folder, redisUrl: undefined, path });
-    cleanups.push(() => store.stop());
+    onTestFinished(() => store.stop());
     expect(store.why).toContain('valkey-server');
   });
 });

@@ -42,48 +42,55 @@ const lineTable = {
   paused: { word: 'q', members: ['isPaused'] },
 } as const satisfies Record<string, { word: string; members: readonly Member[] }>;
 
-/** The type of each member. */
-interface MemberTypes {
-  tenant: string;
-  model: string;
-  tier: string;
-  mode: string;
-  requestId: string;
-  isInLine: boolean;
-  digests: string;
-  attempt: number;
-  worker: string;
-  acceptedAt: number;
-  host: string;
-  pid: number;
-  because: string;
-  provider: string;
-  upstreamModel: string;
-  code: string;
-  upstreamStatus: number;
-  reason: string;
-  delayMs: number;
-  afterMs: number;
-  status: string;
-  result: string;
-  inputTokens: number;
-  outputTokens: number;
-  other: string;
-  isPaused: boolean;
-}
-type Member = keyof MemberTypes;
+/** What each member is. A flag is 0 or 1 in the stream. */
+const memberKinds = {
+  tenant: 'text',
+  model: 'text',
+  tier: 'text',
+  mode: 'text',
+  requestId: 'text',
+  isInLine: 'flag',
+  digests: 'text',
+  attempt: 'number',
+  worker: 'text',
+  acceptedAt: 'number',
+  host: 'text',
+  pid: 'number',
+  because: 'text',
+  provider: 'text',
+  upstreamModel: 'text',
+  code: 'text',
+  upstreamStatus: 'number',
+  reason: 'text',
+  delayMs: 'number',
+  afterMs: 'number',
+  status: 'text',
+  result: 'text',
+  inputTokens: 'number',
+  outputTokens: 'number',
+  other: 'text',
+  isPaused: 'flag',
+} as const;
+type Member = keyof typeof memberKinds;
+type TypeOf<Name extends Member> = {
+  text: string;
+  number: number;
+  flag: boolean;
+}[(typeof memberKinds)[Name]];
 
 /** Members that a line may lack although this release writes them. */
-type Absent =
-  | 'host'
-  | 'pid'
-  | 'provider'
-  | 'code'
-  | 'because'
-  | 'upstreamStatus'
-  | 'reason'
-  | 'inputTokens'
-  | 'outputTokens';
+const absent = [
+  'host',
+  'pid',
+  'provider',
+  'code',
+  'because',
+  'upstreamStatus',
+  'reason',
+  'inputTokens',
+  'outputTokens',
+] as const satisfies Member[];
+const mayLack: ReadonlySet<Member> = new Set(absent);
 
 type LineTable = typeof lineTable;
 export type LineWord = keyof LineTable;
@@ -92,7 +99,7 @@ type MembersOf<What extends LineWord> = LineTable[What]['members'][number];
 /** One thing that happened to a response. `at` is of the store's clock, in milliseconds. */
 export type JournalLine = {
   [What in LineWord]: { what: What; at: number } & {
-    [Name in MembersOf<What>]: Name extends Absent ? MemberTypes[Name] | undefined : MemberTypes[Name];
+    [Name in MembersOf<What>]: TypeOf<Name> | (Name extends (typeof absent)[number] ? undefined : never);
   };
 }[LineWord];
 
@@ -155,29 +162,6 @@ const byWord = new Map(
   (Object.keys(lineTable) as LineWord[]).map((what) => [lineTable[what].word as string, what]), // its own keys
 );
 
-const numbers: ReadonlySet<Member> = new Set([
-  'attempt',
-  'acceptedAt',
-  'pid',
-  'upstreamStatus',
-  'delayMs',
-  'afterMs',
-  'inputTokens',
-  'outputTokens',
-] satisfies Member[]);
-const flags: ReadonlySet<Member> = new Set(['isInLine', 'isPaused'] satisfies Member[]);
-const mayLack: ReadonlySet<Member> = new Set([
-  'host',
-  'pid',
-  'provider',
-  'code',
-  'because',
-  'upstreamStatus',
-  'reason',
-  'inputTokens',
-  'outputTokens',
-] satisfies Absent[]);
-
 function parseLine(line: unknown): JournalLine | undefined {
   if (!Array.isArray(line)) return undefined;
   const [at, word, ...values] = line as unknown[];
@@ -194,8 +178,8 @@ function parseLine(line: unknown): JournalLine | undefined {
 }
 
 function readValue(name: Member, value: unknown): unknown {
-  if (flags.has(name)) return value === 1;
-  if (numbers.has(name)) return typeof value === 'number' ? value : undefined;
+  if (memberKinds[name] === 'flag') return value === 1;
+  if (memberKinds[name] === 'number') return typeof value === 'number' ? value : undefined;
   if (name === 'digests') return typeof value === 'string' ? value : '';
   return typeof value === 'string' ? value : undefined;
 }

@@ -1,13 +1,9 @@
-import { eventually, testRedis, type TestRedis } from '@sluice/testing';
+import { eventually, forEachTest, testRedis } from '@sluice/testing';
 import type { Act } from '@sluice/contract/admin';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ActStore } from '../src/acts/act-store.ts';
 
-let redis: TestRedis;
-beforeEach(async () => {
-  redis = await testRedis();
-});
-afterEach(() => redis.close());
+const redis = forEachTest(testRedis);
 
 const storeOf = (leaseMs?: number) =>
   new ActStore({

@@ -1,12 +1,8 @@
-import { testRedis, type TestRedis } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { forEachTest, testRedis } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
 import { AuditLog, type NewAuditEntry } from '../src/audit/audit-log.ts';
 
-let redis: TestRedis;
-beforeEach(async () => {
-  redis = await testRedis();
-});
-afterEach(() => redis.close());
+const redis = forEachTest(testRedis);
 
 const logOf = (most?: number) =>
   new AuditLog({

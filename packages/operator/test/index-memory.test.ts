@@ -1,22 +1,17 @@
 import { journalKey, type JournalLine, printEntry, responseOfSubject } from '@sluice/journal';
-import { eventually, testRedis, type TestRedis } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually, forEachTest, testRedis } from '@sluice/testing';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ResponseIndex } from '../src/index.ts';
 
 const keep = 1_000;
 
-let redis: TestRedis;
+const redis = forEachTest(testRedis);
 let index: ResponseIndex;
 let deaths: unknown[];
 let now: number;
-beforeEach(async () => {
-  redis = await testRedis();
+beforeEach(() => {
   deaths = [];
   now = 0;
-});
-afterEach(async () => {
-  await index.stop();
-  await redis.close();
 });
 
 function startIndex(heapMib: number): void {
@@ -30,6 +25,7 @@ function startIndex(heapMib: number): void {
     onError: (error) => deaths.push(error),
     now: () => now,
   });
+  onTestFinished(() => index.stop());
 }
 
 const of = { tenant: 't', model: 'm', tier: 'default', mode: 'whole' };

@@ -1,21 +1,12 @@
-import { eventually, testRedis, type TestRedis } from '@sluice/testing';
+import { eventually, forEachTest, testRedis } from '@sluice/testing';
 import { Queue } from 'bullmq';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { DeliveryConsumer, DeliveryQueue, queuePrefix, type Verdict } from '../src/index.ts';
 
 const name = 'deliveries%';
 const hour = 3_600_000;
 
-let redis: TestRedis;
-const cleanups: (() => Promise<unknown>)[] = [];
-
-beforeEach(async () => {
-  redis = await testRedis();
-});
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-  await redis.close();
-});
+const redis = forEachTest(testRedis);
 
 const onError = (error: Error) => {
   throw error;
@@ -37,11 +28,9 @@ async function pauseBehind(verdict: Verdict, random: number): Promise<number> {
     run: () => Promise.resolve(verdict),
   });
   const queue = new Queue(name, { connection: redis.client, prefix: queuePrefix(redis.prefix) });
-  cleanups.push(
-    () => queue.close(),
-    () => deliveries.close(),
-    () => consumer.stop(),
-  );
+  onTestFinished(() => queue.close());
+  onTestFinished(() => deliveries.close());
+  onTestFinished(() => consumer.stop());
   await deliveries.add('a', {});
   consumer.start();
   return eventually(async () => {

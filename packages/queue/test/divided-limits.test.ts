@@ -1,13 +1,9 @@
-import { eventually, randomFrom, testRedis, type TestRedis } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { eventually, forAllTests, randomFrom, testRedis, type TestRedis } from '@sluice/testing';
+import { describe, expect, it, vi } from 'vitest';
 import { DividedLimits, type LimitedCell } from '../src/slots/divided-limits.ts';
 import { ToldLimits } from '../src/slots/told-limits.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await testRedis();
-});
-afterAll(() => redis.close());
+const redis = forAllTests(testRedis);
 
 const queue = 'm';
 const onError = (error: unknown) => {
@@ -37,16 +33,21 @@ class Cells {
     return `${this.prefix(cell)}bull:${queue}:${name}`;
   }
 
-  /** `connectionOf`: the way to a cell; that of the test by default. */
+  /** All of them. `connectionOf`: the way to a cell; that of the test by default. */
+  limitedBy(connectionOf: (cell: string) => Connection = () => redis.client) {
+    const [first, ...others] = this.names.map((name) => this.limited(name, connectionOf(name)));
+    if (!first) throw new Error('there is no cell');
+    return [first, ...others] as const;
+  }
+
   divider(
     process: string,
     limit: () => number | undefined,
-    connectionOf: (cell: string) => Connection = () => redis.client,
+    connectionOf?: (cell: string) => Connection,
   ): DividedLimits {
-    const [first, ...others] = this.names.map((name) => this.limited(name, connectionOf(name)));
-    if (!first) throw new Error('there is no cell');
+    const all = this.limitedBy(connectionOf);
     const limits = () => new Map([[queue, limit()]]);
-    return new DividedLimits({ cells: () => [first, ...others], limits, process, onError });
+    return new DividedLimits({ cells: () => all, limits, process, onError });
   }
 
   async limits(): Promise<(number | undefined)[]> {
@@ -86,6 +87,23 @@ function away(): Connection {
   return Object.assign(Object.create(redis.client) as Connection, {
     eval: () => Promise.reject(new Error('Connection is closed.')),
   });
+}
+
+/** The ways to the cells, of which the last is away. */
+const lastAway = (cell: string) => (cell === 's' ? away() : redis.client);
+
+/** The ways to the cells, of which the first does something before each of its queues is read. */
+function beforeReads(act: () => Promise<unknown>): (cell: string) => Connection {
+  const first = new Proxy(redis.client, {
+    get(client, name) {
+      if (name !== 'hgetall') return Reflect.get(client, name).bind(client);
+      return async (key: string) => {
+        if (!key.endsWith('slots-limits')) await act();
+        return client.hgetall(key);
+      };
+    },
+  });
+  return (cell) => (cell === '0' ? first : redis.client);
 }
 
 /** Takes time off the lease of a key. */
@@ -142,42 +160,27 @@ describe('a limit that is divided over cells', () => {
     await look(cells.divider('one', () => 9));
     await cells.wait('0', 50);
     await cells.take('0', 3);
-    await look(
-      cells.divider(
-        'one',
-        () => 9,
-        (cell) => (cell === 's' ? away() : redis.client),
-      ),
-    );
+    await look(cells.divider('one', () => 9, lastAway));
     expect(await cells.limits()).toEqual([6, 0, 3]);
   });
 
   it('is shared by the cells that are there when one never was', async () => {
     const cells = new Cells('new');
     await cells.wait('0', 50);
-    await look(
-      cells.divider(
-        'one',
-        () => 6,
-        (cell) => (cell === 's' ? away() : redis.client),
-      ),
-    );
+    await look(cells.divider('one', () => 6, lastAway));
     expect((await cells.limits()).slice(0, 2)).toEqual([6, 0]);
   });
 
   it('is divided although another queue cannot lift its own in a cell that is away', async () => {
     const cells = new Cells('lifts');
-    const [first, ...others] = cells.names.map((name) =>
-      cells.limited(name, name === 's' ? away() : redis.client),
-    );
-    if (!first) throw new Error('there is no cell');
+    const all = cells.limitedBy(lastAway);
     const limits = () =>
       new Map<string, number | undefined>([
         ['free', undefined],
         [queue, 4],
       ]);
     const divider = new DividedLimits({
-      cells: () => [first, ...others],
+      cells: () => all,
       limits,
       process: 'one',
       onError: () => undefined,
@@ -192,24 +195,14 @@ describe('a limit that is divided over cells', () => {
     let now = 0;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
     // Each queue takes a fifth of a second.
-    const slow = new Proxy(redis.client, {
-      get(client, name) {
-        if (name !== 'hgetall') return Reflect.get(client, name).bind(client);
-        return async (key: string) => {
-          if (key.endsWith('slots-limits')) return client.hgetall(key);
-          now += 200;
-          await client.eval(passTime, 1, leader, 200);
-          return client.hgetall(key);
-        };
-      },
+    const slow = beforeReads(() => {
+      now += 200;
+      return redis.client.eval(passTime, 1, leader, 200);
     });
-    const [first, ...others] = cells.names.map((name) =>
-      cells.limited(name, name === '0' ? slow : redis.client),
-    );
-    if (!first) throw new Error('there is no cell');
+    const all = cells.limitedBy(slow);
     const names = [...Array.from({ length: 60 }, (_each, at) => `q${at}`), queue];
     const limits = () => new Map(names.map((name) => [name, 9]));
-    const divider = new DividedLimits({ cells: () => [first, ...others], limits, process: 'one', onError });
+    const divider = new DividedLimits({ cells: () => all, limits, process: 'one', onError });
     try {
       await look(divider, 1);
     } finally {
@@ -221,17 +214,16 @@ describe('a limit that is divided over cells', () => {
 
   it('is divided by whoever has the right to, also where that process does not serve the queue', async () => {
     const cells = new Cells('pools');
-    const [first, ...others] = cells.names.map((name) => cells.limited(name, redis.client));
-    if (!first) throw new Error('there is no cell');
+    const all = cells.limitedBy();
     const ofOthers = new DividedLimits({
-      cells: () => [first, ...others],
+      cells: () => all,
       limits: () => new Map([['other', 5]]),
       process: 'one',
       onError,
     });
     await look(ofOthers);
     const divider = cells.divider('two', () => 6);
-    await divider.prepare(first);
+    await divider.prepare(all[0]);
     await look(divider, 1);
     await look(ofOthers);
     expect(await cells.limits()).toEqual([2, 2, 2]);
@@ -239,9 +231,7 @@ describe('a limit that is divided over cells', () => {
 
   it('is not divided any more when no process has told it for a while', async () => {
     const cells = new Cells('lapsed');
-    const [first] = cells.names.map((name) => cells.limited(name, redis.client));
-    if (!first) throw new Error('there is no cell');
-    const told = { connection: redis.client, key: `${first.keyPrefix}slots-limits` };
+    const told = { connection: redis.client, key: `${cells.prefix('0')}slots-limits` };
     const mine = new ToldLimits();
     const theirs = new ToldLimits();
     let now = 0;
@@ -278,23 +268,13 @@ describe('a limit that is divided over cells', () => {
     const cells = new Cells('stopped');
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
     let read = 0;
-    const holding = new Proxy(redis.client, {
-      get(client, name) {
-        if (name !== 'hgetall') return Reflect.get(client, name).bind(client);
-        return async (key: string) => {
-          if (key.endsWith('slots-limits')) return client.hgetall(key);
-          read += 1;
-          await held;
-          return client.hgetall(key);
-        };
-      },
+    const holding = beforeReads(() => {
+      read += 1;
+      return held;
     });
     const limits = () => new Map(Array.from({ length: 40 }, (_each, at) => [`q${at}`, 9]));
-    const [first, ...others] = cells.names.map((name) =>
-      cells.limited(name, name === '0' ? holding : redis.client),
-    );
-    if (!first) throw new Error('there is no cell');
-    const divider = new DividedLimits({ cells: () => [first, ...others], limits, process: 'one', onError });
+    const all = cells.limitedBy(holding);
+    const divider = new DividedLimits({ cells: () => all, limits, process: 'one', onError });
     void divider.look();
     await eventually(() => read === 16);
     const stopped = divider.stop();

@@ -1,17 +1,17 @@
 import {
   eventually,
+  forEachTest,
+  hasServer,
   latch,
   type Latch,
-  hasServer,
   startLocalRedis,
   startRedisProxy,
   testRedis,
-  type TestRedis,
   within,
 } from '@sluice/testing';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   type Outcome,
   queueName,
@@ -26,21 +26,12 @@ import {
 const name = queueName('simulator');
 const settled: Outcome = { kind: 'settled' };
 
-let redis: TestRedis;
-const cleanups: (() => Promise<unknown>)[] = [];
-
-beforeEach(async () => {
-  redis = await testRedis();
-});
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-  await redis.close();
-});
+const redis = forEachTest(testRedis);
 
 /** A client whose commands wait for Redis without end, and which does not connect again within a test. */
 function lastingClient(url: string): Redis {
   const client = new Redis(url, { maxRetriesPerRequest: null, retryStrategy: () => 60_000, protocol: 2 });
-  cleanups.push(async () => client.disconnect());
+  onTestFinished(async () => client.disconnect());
   client.on('error', () => undefined);
   return client;
 }
@@ -53,7 +44,7 @@ function aQueue(options: Partial<ResponseQueueOptions> = {}) {
     onError: () => undefined, // Connections are cut while tests end.
     ...options,
   });
-  cleanups.push(() => queue.close());
+  onTestFinished(() => queue.close());
   return queue;
 }
 
@@ -76,7 +67,7 @@ function aConsumer(run: Run, options: Partial<QueueConsumerOptions> = {}) {
     onDefect: (error) => defects.push(error),
     ...options,
   });
-  cleanups.push(() => worker.stop());
+  onTestFinished(() => worker.stop());
   return { worker, errors, defects };
 }
 
@@ -149,9 +140,9 @@ describe('a store that reads and refuses writes', () => {
     ['replicas', 'min-replicas-to-write', '1'],
   ])('ends no worker when it has no %s (needs a server on the PATH)', async (_, setting, tooFew) => {
     const own = await startLocalRedis({ kind: 'server' });
-    cleanups.push(() => own.stop());
+    onTestFinished(() => own.stop());
     const { connect, client, prefix, close } = await testRedis(own.url);
-    cleanups.push(close);
+    onTestFinished(close);
     const queue = aQueue({ connection: client, keyPrefix: prefix });
     const { run, started, finish } = held();
     const isRefusal = ({ message }: Error) => /^(OOM|NOREPLICAS)\b/.test(message);
@@ -446,10 +437,10 @@ describe('the room in a queue', () => {
 describe('a worker that hears nothing from Redis', () => {
   it('is found by the watchdog, and one that goes on is not', async () => {
     const proxy = await startRedisProxy(redis.url);
-    cleanups.push(() => proxy.stop());
+    onTestFinished(() => proxy.stop());
     const deaf = new Redis(proxy.url, { maxRetriesPerRequest: null, protocol: 2 });
     deaf.on('error', () => undefined);
-    cleanups.push(async () => deaf.disconnect());
+    onTestFinished(async () => deaf.disconnect());
     const queue = aQueue();
     const { run, started, finish } = held();
     const { worker } = aWorker(run, { connection: deaf, concurrency: 2 });
@@ -587,9 +578,9 @@ describe('response worker', () => {
 
   it('hears from Redis each second, also when a delayed job is due much later', async () => {
     const own = await startLocalRedis();
-    cleanups.push(() => own.stop());
+    onTestFinished(() => own.stop());
     const { connect, client, prefix, close } = await testRedis(own.url);
-    cleanups.push(close);
+    onTestFinished(close);
     const queue = new Queue(name, { connection: client, prefix: queuePrefix(prefix) });
     await queue.add('response', { id: 'r1' }, { jobId: 'r1', delay: 60_000 });
     aWorker(async () => settled, { connection: connect(), keyPrefix: prefix, concurrency: 1 });

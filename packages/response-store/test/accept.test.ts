@@ -8,29 +8,20 @@ import {
   newResponseId,
   nothingProduced,
 } from '@sluice/contract';
-import type { AdmissionLimits } from '@sluice/admission';
-import { startRedisProxy } from '@sluice/testing';
+import { randomFrom, startRedisProxy } from '@sluice/testing';
 import { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import {
-  type Accepting,
-  type AcceptResult,
-  type CellKeys,
-  prepareRequest,
-  responseOf,
-} from '../src/index.ts';
-import { contextLimits, oneServer, StoreUnderTest } from './store-under-test.ts';
+import { beforeEach, describe, expect, inject, it } from 'vitest';
+import { type AcceptResult, type CellKeys, responseOf } from '../src/index.ts';
+import { storeForEachTest, toAccept } from './store-under-test.ts';
 
-let store: StoreUnderTest;
+const store = storeForEachTest();
 let redis: { client: Redis; connect: () => Redis };
 let keys: CellKeys;
 
-beforeEach(async () => {
-  store = new StoreUnderTest(await oneServer());
+beforeEach(() => {
   redis = store.server;
   keys = store.keys;
 });
-afterEach(() => store.close());
 
 const service = { queued: 1_000_000, queuedBytes: 1_000_000_000 };
 
@@ -44,48 +35,22 @@ async function storeNow(): Promise<number> {
   return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
 }
 
-interface TakingIn extends Partial<Omit<Accepting, 'limits' | 'prepared'>> {
-  limits?: Partial<AdmissionLimits>;
+interface TakingIn extends Partial<Omit<Parameters<typeof toAccept>[0], 'request'>> {
   request?: Partial<CreateResponse>;
   /** The connection it goes over; that of the test by default. */
   by?: Redis;
 }
 
-function takeIn({ limits, request, by = redis.client, ...rest }: TakingIn = {}): Promise<AcceptResult> {
-  return store.callerOver(by, { subscriber: redis.client }).accept({
-    id: newId(),
-    key: 'a1b2c3d4e5f60718',
-    request_id: 'req_1',
-    tenant: 'team-a',
-    tier: 'default',
-    queue: 'simulator',
-    traceparent: undefined,
-    most_output: undefined,
-    price: undefined,
-    grace_ms: 0,
-    cost: 4,
-    queue_ms: 60_000,
-    hold_ms: 600_000,
-    most_context_bytes: contextLimits.bytes,
-    most_context_turns: contextLimits.turns,
-    prepared: prepareRequest(
-      {
-        model: 'simulator',
-        input: [{ type: 'message', role: 'user', content: 'hi' }],
-        stream: true,
-        background: true,
-        ...request,
-      },
-      { withDigest: true },
-    ),
-    tokens: { input: 1, output: 1, mostInput: undefined },
-    isWatched: false,
-    limits: { service, ...limits },
-    ownLimits: {},
-    idempotency: undefined,
-    deadline: () => Date.now() + 3_600_000,
-    ...rest,
-  });
+function takeIn({ request, by = redis.client, ...rest }: TakingIn = {}): Promise<AcceptResult> {
+  const whole: CreateResponse = {
+    model: 'simulator',
+    input: [{ type: 'message', role: 'user', content: 'hi' }],
+    stream: true,
+    background: true,
+    ...request,
+  };
+  const accepting = toAccept({ id: newId(), request: whole, ...rest });
+  return store.callerOver(by, { subscriber: redis.client }).accept(accepting);
 }
 
 const take = (responseId: string, token: string) => store.take(responseId, token);
@@ -138,7 +103,7 @@ describe('accept', () => {
     expect(await store.field(responseId, 'version')).toBe('3');
     // Scored by when it has waited for as long as it may.
     const due = Number(await redis.client.zscore(keys.open, responseId));
-    expect(due).toBe((record?.acceptedAt ?? 0) + 60_000);
+    expect(due).toBe((record?.acceptedAt ?? 0) + 600_000);
   });
 
   it('writes no log of a response that is not streamed', async () => {
@@ -329,7 +294,7 @@ describe('rate of requests', () => {
   }
 
   it('never exceeds the limit in any sixty seconds, whatever came before', async () => {
-    const random = randomNumbers(7);
+    const random = randomFrom(7);
     for (let round = 0; round < 120; round += 1) {
       const history = new Map<number, number>();
       const limit = 1 + Math.floor(random() * 20);
@@ -463,7 +428,7 @@ describe('idempotency key', () => {
 
 describe('many lives at once', () => {
   it('leave the counts at zero, nothing open, and no key without an expiry', async () => {
-    const random = randomNumbers(11);
+    const random = randomFrom(11);
     const live = async (at: number) => {
       const responseId = newId();
       const tenant = `team-${at % 3}`;
@@ -538,12 +503,3 @@ describe('many lives at once', () => {
     return sum;
   }
 });
-
-/** The same numbers from 0 to 1 for the same seed. */
-function randomNumbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296;
-    return state / 4_294_967_296;
-  };
-}

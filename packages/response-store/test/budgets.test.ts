@@ -1,17 +1,12 @@
 import { cancelled, completed, nothingProduced, type ResponseEnd } from '@sluice/contract';
 import { usageOf } from '@sluice/testing';
 import type { GivenLimits } from '@sluice/contract/tenant-limits';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { partOfLimits } from '../src/cells/parts-of-limits.ts';
 import { type AcceptResult, type OutboxEntry, OutboxReader } from '../src/index.ts';
-import { type AcceptedOptions, oneServer, StoreUnderTest } from './store-under-test.ts';
+import { type AcceptedOptions, storeForEachTest } from './store-under-test.ts';
 
-let store: StoreUnderTest;
-
-beforeEach(async () => {
-  store = new StoreUnderTest(await oneServer());
-});
-afterEach(() => store.close());
+const store = storeForEachTest();
 
 /** 2 units of the currency for a million tokens of input, 0.5 from a cache, 2.5 into one, and 8 for a million of output. */
 const price = '2000 500 2500 8000';

@@ -1,7 +1,7 @@
 import type { CreateResponse, InputItem, OutputItem } from '@sluice/contract';
 import { cancelled, nothingProduced } from '@sluice/contract';
-import { type LocalRedis, said, startLocalRedis } from '@sluice/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { forAllTests, said, startLocalRedis } from '@sluice/testing';
+import { afterAll, describe, expect, it } from 'vitest';
 import { mostCalls } from '../src/record/tool-calls.ts';
 import {
   type AcceptedOptions,
@@ -10,6 +10,7 @@ import {
   type Server,
   servers,
   stopCluster,
+  storeForEachTest,
   StoreUnderTest,
   unknownId,
 } from './store-under-test.ts';
@@ -47,30 +48,14 @@ function of(...input: InputItem[]): { request: Partial<CreateResponse> } {
 const notFound = { kind: 'unresolved', problem: { kind: 'previous_not_found' } };
 
 describe.each(servers)('what a response continues from, on %s', (_name, serve: () => Promise<Server>) => {
-  let store: StoreUnderTest;
-
-  beforeEach(async () => {
-    store = new StoreUnderTest(await serve());
-  });
-  afterEach(() => store.close());
+  const store = storeForEachTest(serve);
 
   const resultOf = async (options: AcceptedOptions) => (await store.accepting(options)).result;
   const number = async (id: string, name: string) => Number(await store.field(id, name));
 
-  /** Responses that continue from one another, the oldest first. */
-  async function chain(length: number, options: AcceptedOptions = {}): Promise<string[]> {
-    const ids: string[] = [];
-    for (let at = 0; at < length; at += 1) {
-      const previousId = ids.at(-1);
-      const links = previousId === undefined ? {} : { previousId };
-      ids.push(await store.ended({ text: `asked ${at}`, ...links, ...options }, [said(`answered ${at}`)]));
-    }
-    return ids;
-  }
-
   it('is known to each record, in bytes and in responses', async () => {
     const text = 'x'.repeat(70_000);
-    const ids = [...(await chain(2)), ...(await chain(1, { text }))];
+    const ids = [...(await store.chain(2)), ...(await store.chain(1, { text }))];
     const [first = '', second = '', large = ''] = ids;
     const own = async (id: string) => {
       const { client } = store.server;
@@ -86,7 +71,7 @@ describe.each(servers)('what a response continues from, on %s', (_name, serve: (
   });
 
   it('may have as many bytes as the limit says, and not one more', async () => {
-    const [, previousId = ''] = await chain(2);
+    const [, previousId = ''] = await store.chain(2);
     const bytes = await number(previousId, 'context_bytes');
     const within = (most: number) => resultOf({ previousId, context: { ...contextLimits, bytes: most } });
     expect(await within(bytes - 1)).toEqual({ kind: 'unresolved', problem: { kind: 'context_too_large' } });
@@ -94,7 +79,7 @@ describe.each(servers)('what a response continues from, on %s', (_name, serve: (
   });
 
   it('may be as many responses as the limit says, and not one more', async () => {
-    const [, , previousId = ''] = await chain(3);
+    const [, , previousId = ''] = await store.chain(3);
     const within = (turns: number) => resultOf({ previousId, context: { ...contextLimits, turns } });
     expect(await within(2)).toEqual({ kind: 'unresolved', problem: { kind: 'context_too_long' } });
     expect(await within(3)).toMatchObject({ kind: 'accepted' });
@@ -129,7 +114,7 @@ describe.each(servers)('what a response continues from, on %s', (_name, serve: (
   });
 
   it('is refused without leaving or counting anything', async () => {
-    const [previousId = ''] = await chain(1);
+    const [previousId = ''] = await store.chain(1);
     const text = 'x'.repeat(70_000);
     const refused = [
       await store.accepting({ previousId: unknownId(), text }),
@@ -149,7 +134,7 @@ describe.each(servers)('what a response continues from, on %s', (_name, serve: (
   });
 
   it('is not one whose record knows nothing of its context', async () => {
-    const [first = ''] = await chain(2);
+    const [first = ''] = await store.chain(2);
     await store.server.client.hdel(store.keys.record(first), 'context_bytes', 'context_calls');
     expect(await resultOf({ previousId: first })).toEqual(notFound);
   });
@@ -225,7 +210,7 @@ describe.each(servers)('what a response continues from, on %s', (_name, serve: (
 
     it('whole and in order, whatever its length', async () => {
       const length = 203;
-      const ids = await chain(length);
+      const ids = await store.chain(length);
       const later = await store.continued(ids.at(-1) ?? '', 'b');
       const context = await store.attempts.readContext(later);
       const wanted = Array.from({ length }, (_, at) => [`asked ${at}`, `answered ${at}`]).flat();
@@ -247,14 +232,14 @@ describe.each(servers)('what a response continues from, on %s', (_name, serve: (
     });
 
     it('not at all when one of it is gone', async () => {
-      const [first = '', second = ''] = await chain(2);
+      const [first = '', second = ''] = await store.chain(2);
       const later = await store.continued(second, 'b');
       await store.caller.erase(first, 'team-a');
       expect(await store.attempts.readContext(later)).toEqual({ kind: 'broken', missingId: first });
     });
 
     it('not at all when it is more than the limits allow by now', async () => {
-      const [, second = ''] = await chain(2);
+      const [, second = ''] = await store.chain(2);
       const later = await store.continued(second, 'b');
       const bytes = await number(second, 'context_bytes');
       const read = (context: { bytes: number; turns: number }) =>
@@ -267,74 +252,35 @@ describe.each(servers)('what a response continues from, on %s', (_name, serve: (
 });
 
 describe('what Redis does', () => {
-  let own: LocalRedis;
-  let store: StoreUnderTest;
-
-  beforeAll(async () => {
-    // Bytes and commands are counted by the server, so it has to be a server that nobody else uses.
-    own = await startLocalRedis();
-    store = new StoreUnderTest(await oneServer(own.url));
-  });
-  afterAll(async () => {
-    await store.close();
-    await own.stop();
-  });
-
-  async function cost(step: () => Promise<unknown>): Promise<{ bytes: number; commands: string[] }> {
-    const look = async () => {
-      const { client } = store.server;
-      const [stats, commands] = [await client.info('stats'), await client.info('commandstats')];
-      const bytes = Number(/total_net_output_bytes:(\d+)/.exec(stats)?.[1]);
-      const calls = [...commands.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)];
-      return { bytes, calls: new Map(calls.map(([, name = '', count]) => [name, Number(count)])) };
-    };
-    const start = await look();
-    const before = await look();
-    await step();
-    const after = await look();
-    const commands = [...after.calls]
-      .filter(([name]) => name !== 'info')
-      .map(([name, count]) => `${name} ${count - (before.calls.get(name) ?? 0)}`)
-      .filter((each) => !each.endsWith(' 0'))
-      .toSorted();
-    // A look answers behind its own count. Two looks in a row say how much that is.
-    return { bytes: after.bytes - before.bytes - (before.bytes - start.bytes), commands };
-  }
+  // Bytes and commands are counted by the server, so it has to be a server that nobody else uses.
+  const own = forAllTests(startLocalRedis);
+  const store = forAllTests(async () => new StoreUnderTest(await oneServer(own.url)));
 
   it('is a script and a read of each turn for a short context', async () => {
-    let previousId: string | undefined;
-    for (let at = 0; at < 50; at += 1) {
-      previousId = await store.ended({ text: 'asked', ...(previousId !== undefined && { previousId }) }, [
-        said('answered'),
-      ]);
-    }
-    const later = await store.continued(previousId ?? '', 'b');
+    const later = await store.continued((await store.chain(50)).at(-1) ?? '', 'b');
     await store.attempts.readContext(later); // The store knows the script then.
-    const { commands } = await cost(() => store.attempts.readContext(later));
+    const { commands } = await store.cost(() => store.attempts.readContext(later));
     // The first is looked at before it is known that they are short.
-    expect(commands).toEqual(['evalsha 1', 'hmget 51']);
+    expect(commands).toEqual({ evalsha: 1, hmget: 51 });
   });
 
   it('is two reads of each turn for one that is not short', async () => {
-    let previousId: string | undefined;
-    for (let at = 0; at < 10; at += 1) {
-      const text = 'x'.repeat(30_000);
-      previousId = await store.ended({ text, ...(previousId !== undefined && { previousId }) }, [
-        said('answered'),
-      ]);
-    }
-    const later = await store.continued(previousId ?? '', 'b');
-    const { commands } = await cost(() => store.attempts.readContext(later));
-    expect(commands).toEqual(['evalsha 1', 'hmget 20', 'hstrlen 20']);
+    const ids = await store.chain(10, { text: 'x'.repeat(30_000) });
+    const later = await store.continued(ids.at(-1) ?? '', 'b');
+    const { commands } = await store.cost(() => store.attempts.readContext(later));
+    expect(commands).toEqual({ evalsha: 1, hmget: 20, hstrlen: 20 });
   });
 
   it('is the same for a refused id of another tenant and for one that nobody ever had', async () => {
     const foreign = await store.ended({ tenant: 'team-b', text: 'x'.repeat(500_000) }, [called('c')]);
     const refused = (previousId: string) => () => store.accepting({ previousId, ...of(output('c')) });
     await refused(unknownId())();
-    const [ofForeign, ofUnknown] = [await cost(refused(foreign)), await cost(refused(unknownId()))];
+    const [ofForeign, ofUnknown] = [
+      await store.cost(refused(foreign)),
+      await store.cost(refused(unknownId())),
+    ];
     expect(ofForeign.commands).toEqual(ofUnknown.commands);
-    expect(ofForeign.commands).toEqual(['evalsha 1', 'hmget 2', 'time 1']);
+    expect(ofForeign.commands).toEqual({ evalsha: 1, hmget: 2, time: 1 });
     expect(Math.abs(ofForeign.bytes - ofUnknown.bytes)).toBeLessThan(200);
     expect(ofForeign.bytes).toBeLessThan(2_000);
   });
@@ -346,7 +292,7 @@ describe('what Redis does', () => {
       return store.caller.locateItems('team-a', [itemId], { bytes: 1_000_000, responses: 10 });
     };
     await look(unknownId())();
-    const [ofForeign, ofUnknown] = [await cost(look(foreign)), await cost(look(unknownId()))];
+    const [ofForeign, ofUnknown] = [await store.cost(look(foreign)), await store.cost(look(unknownId()))];
     expect(await look(foreign)()).toMatchObject({ kind: 'not_found' });
     expect(ofForeign.commands).toEqual(ofUnknown.commands);
     expect(Math.abs(ofForeign.bytes - ofUnknown.bytes)).toBeLessThan(200);
@@ -362,7 +308,7 @@ describe('what Redis does', () => {
       ]);
     }
     const link = previousId === undefined ? {} : { previousId };
-    const { bytes } = await cost(async () => {
+    const { bytes } = await store.cost(async () => {
       for (let at = 0; at < 4; at += 1) {
         expect((await store.accepting({ ...link, ...of(output('nowhere')) })).result.kind).toBe('unresolved');
       }
@@ -375,7 +321,7 @@ describe('what Redis does', () => {
     for (let at = 0; at < 3; at += 1) ids.push(await store.ended({ text: 'x'.repeat(500_000) }));
     const itemIds = ids.map((id) => `${id.replace('create-response_', 'msg_')}00000`);
     const find = (bytes: number) => store.caller.locateItems('team-a', itemIds, { bytes, responses: 3 });
-    const { bytes } = await cost(async () => {
+    const { bytes } = await store.cost(async () => {
       expect(await find(1_500_000)).toEqual({ kind: 'too_large' });
     });
     expect(bytes).toBeLessThan(2_000);
@@ -389,7 +335,7 @@ describe('what Redis does', () => {
     const id = await store.ended({ text: 'x'.repeat(500_000) }, [said('y'.repeat(500_000))]);
     const inputItem = `${id.replace('create-response_', 'msg_')}00000`;
     const limits = { bytes: 3_000_000, responses: 3 };
-    const { bytes } = await cost(async () => {
+    const { bytes } = await store.cost(async () => {
       const found = await store.caller.locateItems('team-a', [inputItem, inputItem, inputItem], limits);
       const [part, ...others] = found.kind === 'located' ? found.parts : [];
       expect(part).toMatchObject({ isInput: true, itemIds: [inputItem] });

@@ -1,13 +1,8 @@
 import { cancelled, failed, failureBody, nothingProduced, type ResponseEnd } from '@sluice/contract';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { oneServer, StoreUnderTest } from './store-under-test.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { storeForEachTest } from './store-under-test.ts';
 
-let store: StoreUnderTest;
-
-beforeEach(async () => {
-  store = new StoreUnderTest(await oneServer());
-});
-afterEach(() => store.close());
+const store = storeForEachTest();
 
 const unwanted: ResponseEnd = cancelled(nothingProduced);
 const late: ResponseEnd = failed(nothingProduced, failureBody('timeout'));

@@ -1,22 +1,10 @@
-import { type LocalRedis, startLocalRedis } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { oneServer, type Server, StoreUnderTest } from './store-under-test.ts';
-
-let redis: LocalRedis;
-let server: Server;
-let store: StoreUnderTest;
+import { forEachTest, startLocalRedis } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
+import { oneServer, storeForEachTest } from './store-under-test.ts';
 
 // The memory of the server is what is short, so nobody else uses it.
-beforeEach(async () => {
-  redis = await startLocalRedis();
-  server = await oneServer(redis.url);
-  store = new StoreUnderTest(server);
-});
-afterEach(async () => {
-  await store.close();
-  await server.close();
-  await redis.stop();
-});
+const own = forEachTest(startLocalRedis);
+const store = storeForEachTest(() => oneServer(own.url));
 
 describe('a store without memory', () => {
   it('takes a deletion, which makes room', async () => {
@@ -25,15 +13,15 @@ describe('a store without memory', () => {
       await store.accepted({ tenant: 'team-b' }),
       await store.running('a', { tenant: 'team-c' }),
     ];
-    await server.client.config('SET', 'maxmemory', '1');
-    await expect(server.client.set('any', '1')).rejects.toThrow('OOM');
+    await store.server.client.config('SET', 'maxmemory', '1');
+    await expect(store.server.client.set('any', '1')).rejects.toThrow('OOM');
     await store.caller.erase(ended, 'team-a');
     await store.caller.erase(queued, 'team-b');
     await store.caller.erase(running, 'team-c');
     for (const id of [ended, queued, running]) expect(await store.caller.read(id)).toBeUndefined();
     // What it counted for its tenant is given back as well.
-    await server.client.config('SET', 'maxmemory', '0');
-    const counts = await server.client.hgetall(store.keys.load);
+    await store.server.client.config('SET', 'maxmemory', '0');
+    const counts = await store.server.client.hgetall(store.keys.load);
     expect(Object.entries(counts).filter(([, count]) => Number(count) !== 0)).toEqual([]);
   });
 });

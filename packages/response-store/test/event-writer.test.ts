@@ -1,19 +1,16 @@
 import { completed, nothingProduced } from '@sluice/contract';
 import { eventually, said, startRedisProxy, within } from '@sluice/testing';
 import { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
-import { type AcceptedOptions, delta, oneServer, StoreUnderTest } from './store-under-test.ts';
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import {
+  type AcceptedOptions,
+  delta,
+  scriptsSent,
+  storeForEachTest,
+  type StoreUnderTest,
+} from './store-under-test.ts';
 
-let store: StoreUnderTest;
-const cleanups: (() => Promise<unknown>)[] = [];
-
-beforeEach(async () => {
-  store = new StoreUnderTest(await oneServer());
-});
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-  await store.close();
-});
+const store = storeForEachTest();
 
 const end = completed(nothingProduced, 1_700_000_000);
 
@@ -50,7 +47,7 @@ function writerConnection(url: string): Redis {
     protocol: 2,
   });
   client.on('error', () => undefined); // Cut on purpose.
-  cleanups.push(async () => client.disconnect());
+  onTestFinished(async () => client.disconnect());
   return client;
 }
 
@@ -207,7 +204,7 @@ describe('event writer', () => {
     const id = await running();
     await take(id, 'b');
     const proxy = await startRedisProxy(inject('redisUrl'));
-    cleanups.push(() => proxy.stop());
+    onTestFinished(() => proxy.stop());
     const { writer: made, refused } = writer(id, { redis: writerConnection(proxy.url), token: 'b' });
     proxy.loseEvery(7);
 
@@ -288,7 +285,7 @@ describe('event writer', () => {
 
   it('loses nothing of a long end although replies are lost', async () => {
     const proxy = await startRedisProxy(inject('redisUrl'));
-    cleanups.push(() => proxy.stop());
+    onTestFinished(() => proxy.stop());
     const id = await running({ streams: false });
     const { writer: made } = writer(id, { streams: false, redis: writerConnection(proxy.url) });
     proxy.loseEvery(5);
@@ -304,13 +301,10 @@ describe('event writer', () => {
     const id = await running({ streams: false });
     const own = store.caller.keys.of(id).endOf(id, 'a');
     let lost = 0;
-    const forgetful = {
-      evalsha: async (...args: Parameters<Redis['evalsha']>) => {
-        if (lost < 1) lost += await client.del(own);
-        return client.evalsha(...args);
-      },
-      eval: client.eval.bind(client),
-    } as unknown as Redis; // all that the writer calls
+    const forgetful = scriptsSent(client, async (send) => {
+      if (lost < 1) lost += await client.del(own);
+      return send();
+    });
     const { writer: made } = writer(id, { streams: false, control: forgetful, bulk: forgetful });
     expect(await made.end(longEnd)).toBe('ok');
     expect(lost).toBe(1);

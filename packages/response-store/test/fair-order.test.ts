@@ -1,14 +1,9 @@
 import { costOf } from '@sluice/admission';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { completed, nothingProduced } from '@sluice/contract';
-import { type AcceptedOptions, oneServer, StoreUnderTest } from './store-under-test.ts';
+import { type AcceptedOptions, storeForEachTest } from './store-under-test.ts';
 
-let store: StoreUnderTest;
-
-beforeEach(async () => {
-  store = new StoreUnderTest(await oneServer());
-});
-afterEach(() => store.close());
+const store = storeForEachTest();
 
 const perPriority = 2 ** 32;
 const lastPriority = 2 ** 21;

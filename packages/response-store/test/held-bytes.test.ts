@@ -1,11 +1,12 @@
 import { cancelled, completed, nothingProduced } from '@sluice/contract';
 import { eventually, hasServer, said, startLocalRedis } from '@sluice/testing';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import {
   type AcceptedOptions,
   oneServer,
   servers,
   stopCluster,
+  storeForEachTest,
   StoreUnderTest,
   type WriteOptions,
 } from './store-under-test.ts';
@@ -20,12 +21,7 @@ const perEvent = 24;
 const end = completed({ output: [said('x'.repeat(5_000))], usage: null }, 1);
 
 describe.each(servers)('the bytes of a tenant in the store, on %s', (_name, connect) => {
-  let store: StoreUnderTest;
-
-  beforeEach(async () => {
-    store = new StoreUnderTest(await connect());
-  });
-  afterEach(() => store.close());
+  const store = storeForEachTest(connect);
 
   async function held(name = 'team-a'): Promise<number> {
     const [found] = await store.caller.tenantUse([{ name, limits: {} }]);

@@ -1,28 +1,14 @@
 import { completed } from '@sluice/contract';
 import { said } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { AttemptStore } from '../src/attempt-store.ts';
 import type { ClaimedRecord } from '../src/record/record.ts';
-import { oneServer, StoreUnderTest } from './store-under-test.ts';
+import { storeForEachTest } from './store-under-test.ts';
 
 describe('the turns that a worker keeps', () => {
-  let store: StoreUnderTest;
-  beforeEach(async () => {
-    store = new StoreUnderTest(await oneServer());
-  });
-  afterEach(() => store.close());
+  const store = storeForEachTest();
 
   const keeping = () => store.worker({ keptTurnsBytes: () => 10_000_000 });
-
-  async function chain(length: number): Promise<string[]> {
-    const ids: string[] = [];
-    for (let at = 0; at < length; at += 1) {
-      const previousId = ids.at(-1);
-      const links = previousId === undefined ? {} : { previousId };
-      ids.push(await store.ended({ text: `asked ${at}`, ...links }, [said(`answered ${at}`)]));
-    }
-    return ids;
-  }
 
   /** Reads what a response continues from, and says which commands that took. */
   async function read(worker: AttemptStore, record: ClaimedRecord) {
@@ -50,7 +36,7 @@ describe('the turns that a worker keeps', () => {
 
   it('are asked for by one command, and are what the store would say', async () => {
     const worker = keeping();
-    const last = (await chain(50)).at(-1) ?? '';
+    const last = (await store.chain(50)).at(-1) ?? '';
     const later = await store.continued(last, 'b');
     const first = await read(worker, later);
     expect(first.context).toMatchObject({ kind: 'whole', items: { length: 100 } });
@@ -59,7 +45,7 @@ describe('the turns that a worker keeps', () => {
 
   it('include those that it ended itself', async () => {
     const worker = keeping();
-    const [first = ''] = await chain(1);
+    const [first = ''] = await store.chain(1);
     await worker.readContext(await store.continued(first, 'b'));
     const third = await goOn(worker, await goOn(worker, first, 'more'), 'even more');
     const later = await store.continued(third, 'b');
@@ -70,7 +56,7 @@ describe('the turns that a worker keeps', () => {
 
   it('are what it does not read again of a conversation that went on elsewhere', async () => {
     const [worker, other] = [keeping(), keeping()];
-    const ids = await chain(30);
+    const ids = await store.chain(30);
     await worker.readContext(await store.continued(ids.at(-1) ?? '', 'b'));
     const last = await goOn(other, await goOn(other, ids.at(-1) ?? '', 'more'), 'even more');
     const { context, commands } = await read(worker, await store.continued(last, 'b'));
@@ -80,7 +66,7 @@ describe('the turns that a worker keeps', () => {
 
   it('are not used for a conversation of which a turn was deleted', async () => {
     const worker = keeping();
-    const [, second = '', third = ''] = await chain(3);
+    const [, second = '', third = ''] = await store.chain(3);
     const later = await store.continued(third, 'b');
     await worker.readContext(later);
     await store.caller.erase(second, 'team-a');
@@ -91,7 +77,7 @@ describe('the turns that a worker keeps', () => {
 
   it('are none of a response that is not stored', async () => {
     const worker = keeping();
-    const record = await store.continued((await chain(1))[0] ?? '', 'a', { store: false });
+    const record = await store.continued((await store.chain(1))[0] ?? '', 'a', { store: false });
     const writer = worker.writer(record, { onRefused: () => undefined, signal: AbortSignal.abort() });
     await writer.end(completed({ output: [said('secret')], usage: null }, 1));
     expect(await worker.readContext({ ...record, previousId: record.id })).toMatchObject({ kind: 'broken' });
@@ -99,7 +85,7 @@ describe('the turns that a worker keeps', () => {
 
   it('are forgotten with the connection, behind which another store may be', async () => {
     const worker = keeping();
-    const later = await store.continued((await chain(2)).at(-1) ?? '', 'b');
+    const later = await store.continued((await store.chain(2)).at(-1) ?? '', 'b');
     const first = await read(worker, later);
     store.server.client.emit('close');
     expect((await read(worker, later)).commands).toEqual(first.commands);

@@ -1,24 +1,15 @@
 import { completed, type ResponseEnd } from '@sluice/contract';
-import { type LocalRedis, said, startLocalRedis, within } from '@sluice/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { forAllTests, said, startLocalRedis, within } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
 import type { Subscription } from '../src/index.ts';
-import { oneServer, StoreUnderTest, noHold } from './store-under-test.ts';
+import { noHold, oneServer, storeForEachTest } from './store-under-test.ts';
 
 const megabyte = 1_000_000;
 const never = new AbortController().signal;
 
 // A server of its own: what it holds for a subscriber counts for nobody else.
-let own: LocalRedis;
-let store: StoreUnderTest;
-
-beforeAll(async () => {
-  own = await startLocalRedis();
-});
-afterAll(() => own.stop());
-beforeEach(async () => {
-  store = new StoreUnderTest(await oneServer(own.url));
-});
-afterEach(() => store.close());
+const own = forAllTests(startLocalRedis);
+const store = storeForEachTest(() => oneServer(own.url));
 
 function endOfSize(bytes: number): ResponseEnd {
   return completed({ output: [said('x'.repeat(bytes))], usage: null }, 1_700_000_000);

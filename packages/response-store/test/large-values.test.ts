@@ -1,11 +1,11 @@
 import { completed, nothingProduced } from '@sluice/contract';
 import { eventually, latch, startRedisProxy } from '@sluice/testing';
-import { afterAll, afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
+import { afterAll, describe, expect, inject, it, vi } from 'vitest';
 import { defaultCell } from '../src/index.ts';
 import { LargeValues } from '../src/large-values.ts';
 import type { LargeValueConnection } from '../src/record/connection.ts';
 import type { RoomForInput } from '../src/transitions/claim.ts';
-import { oneServer, type Server, servers, stopCluster, StoreUnderTest } from './store-under-test.ts';
+import { oneServer, type Server, servers, stopCluster, storeForEachTest } from './store-under-test.ts';
 
 afterAll(stopCluster);
 
@@ -15,12 +15,7 @@ const instructions = 'rules '.repeat(20_000);
 describe.each(servers)(
   'a request that is too large for a script, on %s',
   (_name, serve: () => Promise<Server>) => {
-    let store: StoreUnderTest;
-
-    beforeEach(async () => {
-      store = new StoreUnderTest(await serve());
-    });
-    afterEach(() => store.close());
+    const store = storeForEachTest(serve);
 
     const parts = [
       { what: 'its input', text: input, request: {} },
@@ -104,12 +99,7 @@ describe.each(servers)(
 );
 
 describe('the connection for large values', () => {
-  let store: StoreUnderTest;
-
-  beforeEach(async () => {
-    store = new StoreUnderTest(await oneServer());
-  });
-  afterEach(() => store.close());
+  const store = storeForEachTest();
 
   it('holds up nobody else, and leaves an accept its own time', async () => {
     const proxy = await startRedisProxy(inject('redisUrl'));

@@ -7,7 +7,7 @@ import {
   type ResponseEnd,
 } from '@sluice/contract';
 import { eventually, startLocalRedis } from '@sluice/testing';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { responseOf, UnknownVersion } from '../src/index.ts';
 import {
   type AcceptedOptions,
@@ -15,11 +15,11 @@ import {
   retention,
   servers,
   stopCluster,
+  storeForEachTest,
   StoreUnderTest,
   unknownId,
 } from './store-under-test.ts';
 
-let store: StoreUnderTest;
 const gone = unknownId();
 
 afterAll(stopCluster);
@@ -27,24 +27,21 @@ afterAll(stopCluster);
 const whole: ResponseEnd = completed(nothingProduced, 1_700_000_000);
 const broken: ResponseEnd = failed(nothingProduced, failureBody('timeout'));
 
-const accepted = (options?: AcceptedOptions) => store.accepted(options);
-const running = (token: string, options?: AcceptedOptions) => store.running(token, options);
-const take = (id: string, token: string) => store.take(id, token);
-const write = (id: string, token: string, first: number, events: string[], end?: ResponseEnd) =>
-  store.write(id, token, first, events, end);
-const change = (id: string, fields: Record<string, string | number>) => store.change(id, fields);
-const field = (id: string, name: string) => store.field(id, name);
-const record = (id: string) => store.caller.read(id);
-const logOf = (id: string) => store.logOf(id);
-const waiting = () => store.waiting();
 const delta = (number: number) => `{"type":"response.output_text.delta","sequence_number":${number}}`;
-const exists = (...keys: string[]) => store.server.client.exists(...keys);
 
 describe.each(servers)('on %s', (_name, connect) => {
-  beforeEach(async () => {
-    store = new StoreUnderTest(await connect());
-  });
-  afterEach(() => store.close());
+  const store = storeForEachTest(connect);
+  const accepted = (options?: AcceptedOptions) => store.accepted(options);
+  const running = (token: string, options?: AcceptedOptions) => store.running(token, options);
+  const take = (id: string, token: string) => store.take(id, token);
+  const write = (id: string, token: string, first: number, events: string[], end?: ResponseEnd) =>
+    store.write(id, token, first, events, end);
+  const change = (id: string, fields: Record<string, string | number>) => store.change(id, fields);
+  const field = (id: string, name: string) => store.field(id, name);
+  const record = (id: string) => store.caller.read(id);
+  const logOf = (id: string) => store.logOf(id);
+  const waiting = () => store.waiting();
+  const exists = (...keys: string[]) => store.server.client.exists(...keys);
 
   describe('a claim of what another worker runs', () => {
     const another = () => ({ worker: store.keys.workerProcess('x') });

@@ -1,14 +1,9 @@
 import { cancelled, completed, nothingProduced } from '@sluice/contract';
 import { said } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { oneServer, StoreUnderTest, unknownId, noHold } from './store-under-test.ts';
+import { describe, expect, it } from 'vitest';
+import { noHold, storeForEachTest, unknownId } from './store-under-test.ts';
 
-let store: StoreUnderTest;
-
-beforeEach(async () => {
-  store = new StoreUnderTest(await oneServer());
-});
-afterEach(() => store.close());
+const store = storeForEachTest();
 
 /** Accepts so many responses, oldest first. The store orders them by its clock, so they are a millisecond apart. */
 async function accepted(count: number): Promise<string[]> {

@@ -1,19 +1,14 @@
 import { completed, countDerivedEvents, deriveEvents, type OutputItem } from '@sluice/contract';
 import { said, within } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { CallerStore, HoldMemory, LoggedEvent } from '../src/index.ts';
-import { noHold, oneServer, StoreUnderTest } from './store-under-test.ts';
+import { noHold, storeForEachTest } from './store-under-test.ts';
 
 const never = new AbortController().signal;
 const words = 'Say "this".\n';
 const longText = words.repeat(50_000);
 
-let store: StoreUnderTest;
-
-beforeEach(async () => {
-  store = new StoreUnderTest(await oneServer());
-});
-afterEach(() => store.close());
+const store = storeForEachTest();
 
 const output: OutputItem[] = [
   said('short'),

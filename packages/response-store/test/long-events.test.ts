@@ -1,21 +1,15 @@
 import { completed, nothingProduced, parseEvent } from '@sluice/contract';
 import { within } from '@sluice/testing';
-import type { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { LargeValues } from '../src/large-values.ts';
 import { readContentEvents } from '../src/reading/read-events.ts';
-import { delta, noHold, oneServer, StoreUnderTest } from './store-under-test.ts';
+import { delta, noHold, scriptsSent, storeForEachTest } from './store-under-test.ts';
 
 const never = new AbortController().signal;
 const end = completed(nothingProduced, 1_700_000_000);
 const long = 'Say "this".\n'.repeat(60_000);
 
-let store: StoreUnderTest;
-
-beforeEach(async () => {
-  store = new StoreUnderTest(await oneServer());
-});
-afterEach(() => store.close());
+const store = storeForEachTest();
 
 /** The texts that a reader of the log is sent, checked to be numbered without a gap from 3. */
 async function readTexts(id: string): Promise<string[]> {
@@ -41,22 +35,6 @@ async function readTexts(id: string): Promise<string[]> {
 
 const keyOf = (id: string, number: number, token = 'a') =>
   store.caller.keys.of(id).longEvent(id, token, number);
-
-/** A connection to the store that does something before each script. */
-function beforeScripts(act: () => Promise<unknown>): Redis {
-  const { client } = store.server;
-  return new Proxy(client, {
-    get(target, name) {
-      const found: unknown = Reflect.get(target, name, target);
-      if (typeof found !== 'function') return found;
-      if (name !== 'evalsha') return found.bind(target) as unknown;
-      return async (...args: Parameters<Redis['evalsha']>) => {
-        await act();
-        return client.evalsha(...args);
-      };
-    },
-  });
-}
 
 describe('a long event', () => {
   it('has a key of its own, and is read in its place', async () => {
@@ -114,9 +92,10 @@ describe('a long event', () => {
     const { client } = store.server;
     const id = await store.running('a');
     let lost = 0;
-    const redis = beforeScripts(async () => {
+    const redis = scriptsSent(client, async (send) => {
       if (lost < 1) lost += await client.del(keyOf(id, 3));
       else if (lost < 2) lost += await client.del(keyOf(id, 4));
+      return send();
     });
     const made = store.writer(id, { redis });
     made.write(delta(long));
@@ -132,18 +111,11 @@ describe('a long event', () => {
     const { client } = store.server;
     const id = await store.running('a');
     let lost = 0;
-    const redis = new Proxy(client, {
-      get(target, name) {
-        const found: unknown = Reflect.get(target, name, target);
-        if (typeof found !== 'function') return found;
-        if (name !== 'evalsha') return found.bind(target) as unknown;
-        return async (...args: Parameters<Redis['evalsha']>) => {
-          const reply: unknown = await client.evalsha(...args);
-          if (lost > 0 || (await store.caller.read(id))?.status !== 'completed') return reply;
-          lost += 1;
-          throw new Error('Connection is closed.');
-        };
-      },
+    const redis = scriptsSent(client, async (send) => {
+      const reply = await send();
+      if (lost > 0 || (await store.caller.read(id))?.status !== 'completed') return reply;
+      lost += 1;
+      throw new Error('Connection is closed.');
     });
     const made = store.writer(id, { redis });
     for (const text of [long, long, 'last']) made.write(delta(text));

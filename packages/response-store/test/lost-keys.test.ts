@@ -1,7 +1,7 @@
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { completed, nothingProduced } from '@sluice/contract';
 import { defaultCell } from '../src/index.ts';
-import { type Server, servers, stopCluster, StoreUnderTest, noHold } from './store-under-test.ts';
+import { noHold, type Server, servers, stopCluster, storeForEachTest } from './store-under-test.ts';
 
 afterAll(stopCluster);
 
@@ -10,12 +10,7 @@ const large = 'large '.repeat(20_000);
 
 // An operator deletes a key, a restore brings back a part, an eviction was left on: what is left has to be right again.
 describe.each(servers)('keys that somebody deleted, on %s', (_name, serve: () => Promise<Server>) => {
-  let store: StoreUnderTest;
-
-  beforeEach(async () => {
-    store = new StoreUnderTest(await serve());
-  });
-  afterEach(() => store.close());
+  const store = storeForEachTest(serve);
 
   it('counters: everybody is let in, and they are right again once what they do not know has left', async () => {
     const unknown = [await store.accepted({ text: large }), await store.accepted({ text: large })];

@@ -1,6 +1,6 @@
 import { cancelled, completed } from '@sluice/contract';
 import { eventually, usageOf } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   type EndFact,
   OutboxFollower,
@@ -9,29 +9,19 @@ import {
   type OutboxWriting,
   ResponseStore,
 } from '../src/index.ts';
-import { oneServer, type Server, StoreUnderTest } from './store-under-test.ts';
+import { storeForEachTest } from './store-under-test.ts';
 
 const outbox: OutboxWriting = { ends: 'background', most: 1_000 };
 const usage = usageOf(12, 7, { cached: 4, cacheWrite: 1, reasoning: 2 });
 const anEnd = completed({ output: [], usage }, 1);
 
-let server: Server;
-let store: StoreUnderTest;
-
-beforeEach(async () => {
-  server = await oneServer();
-  store = new StoreUnderTest(server);
-});
-afterEach(async () => {
-  await store.close();
-  await server.close();
-});
+const store = storeForEachTest();
 
 const two = ['webhooks', 'usage'];
 
 function aReader(options: Partial<OutboxReaderOptions> = {}): OutboxReader {
   return new OutboxReader({
-    redis: server.client,
+    redis: store.server.client,
     keys: store.keys,
     reader: 'webhooks',
     readers: ['webhooks'],
@@ -50,7 +40,7 @@ async function anEnded(writing: OutboxWriting | null = outbox): Promise<string> 
 
 /** A store whose ends are told. */
 function aTellingStore(writing = outbox): ResponseStore {
-  const { client, prefix } = server;
+  const { client, prefix } = store.server;
   return new ResponseStore({
     commands: client,
     largeValues: client,
@@ -135,7 +125,7 @@ describe('the outbox', () => {
   it('has nothing of a response whose caller waits for it', async () => {
     const responseId = await store.running('a', { background: false, watchers: ['1'] });
     await store.write(responseId, 'a', 3, [], anEnd, { outbox });
-    expect(await server.client.exists(store.keys.outbox)).toBe(0);
+    expect(await store.server.client.exists(store.keys.outbox)).toBe(0);
   });
 
   it('has the end of a response whose caller waits for it, where all are read', async () => {
@@ -147,7 +137,7 @@ describe('the outbox', () => {
 
   it('has nothing where nobody reads it', async () => {
     await anEnded(null);
-    expect(await server.client.exists(store.keys.outbox)).toBe(0);
+    expect(await store.server.client.exists(store.keys.outbox)).toBe(0);
   });
 
   it('gives what was not told again, and the rest behind it', async () => {
@@ -167,7 +157,7 @@ describe('the outbox', () => {
     const responseId = await anEnded();
     expect(idsOf(await aReader().take([]))).toEqual([responseId]);
     expect(await aReader({ process: 'two' }).take([])).toBeUndefined();
-    await server.client.del(store.keys.outboxLease('webhooks'));
+    await store.server.client.del(store.keys.outboxLease('webhooks'));
     expect(idsOf(await aReader({ process: 'two' }).take([]))).toEqual([responseId]);
     expect(await aReader().take([])).toBeUndefined();
   });
@@ -179,9 +169,9 @@ describe('the outbox', () => {
     expect([idsOf(one), idsOf(other)]).toEqual([[responseId], [responseId]]);
     const told = one?.entries.map(({ id }) => id) ?? [];
     await readers[0].take(told);
-    expect(await server.client.xlen(store.keys.outbox)).toBe(1);
+    expect(await store.server.client.xlen(store.keys.outbox)).toBe(1);
     await readers[1].take(told);
-    expect(await server.client.xlen(store.keys.outbox)).toBe(0);
+    expect(await store.server.client.xlen(store.keys.outbox)).toBe(0);
   });
 
   it('keeps an end for a reader that has not come yet', async () => {
@@ -198,12 +188,12 @@ describe('the outbox', () => {
     const alone = aReader({ process: 'one' });
     const told = (await alone.take([]))?.entries.map(({ id }) => id) ?? [];
     await alone.take(told);
-    expect(await server.client.xlen(store.keys.outbox)).toBe(1);
+    expect(await store.server.client.xlen(store.keys.outbox)).toBe(1);
     expect(idsOf(await aReader({ reader: 'usage', readers: two }).take([]))).toEqual([responseId]);
     // One that reads is not forgotten, whatever this process is told.
     await aReader({ reader: 'usage', readers: two, forgetMs: 0 }).take([]);
     await aReader({ forgetMs: 0 }).take(told);
-    expect(await server.client.xlen(store.keys.outbox)).toBe(0);
+    expect(await store.server.client.xlen(store.keys.outbox)).toBe(0);
     // When it is switched on again it is told what ends from then on.
     const later = await anEnded();
     expect(idsOf(await aReader({ reader: 'usage', readers: two }).take([]))).toEqual([later]);
@@ -213,9 +203,9 @@ describe('the outbox', () => {
     await anEnded();
     const told = (await aReader({ readers: two }).take([]))?.entries.map(({ id }) => id) ?? [];
     await aReader().take(told);
-    expect(await server.client.xlen(store.keys.outbox)).toBe(1);
+    expect(await store.server.client.xlen(store.keys.outbox)).toBe(1);
     await aReader({ forgetMs: 0 }).take(told);
-    expect(await server.client.xlen(store.keys.outbox)).toBe(0);
+    expect(await store.server.client.xlen(store.keys.outbox)).toBe(0);
   });
 
   it('says how many ends went before they were read', async () => {
@@ -224,7 +214,7 @@ describe('the outbox', () => {
     await reader.take((await reader.take([]))?.entries.map(({ id }) => id) ?? []);
     for (let at = 0; at < 5; at += 1) await anEnded();
     // As `MAXLEN` does, which cuts whole nodes of the stream alone.
-    await server.client.xtrim(store.keys.outbox, 'MAXLEN', '=', 2);
+    await store.server.client.xtrim(store.keys.outbox, 'MAXLEN', '=', 2);
     const taken = await reader.take([]);
     expect([taken?.lost, taken?.entries.length]).toEqual([3, 2]);
     expect((await reader.take([]))?.lost).toBe(0);
@@ -234,21 +224,21 @@ describe('the outbox', () => {
     await anEnded();
     const reader = aReader();
     await reader.take([]);
-    await server.client.xtrim(store.keys.outbox, 'MAXLEN', '=', 0);
+    await store.server.client.xtrim(store.keys.outbox, 'MAXLEN', '=', 0);
     expect((await reader.take([]))?.entries.map(({ fact }) => fact)).toEqual([undefined]);
   });
 
   it('never holds many more than it may', async () => {
     const ids = await Promise.all(Array.from({ length: 250 }, () => anEnded({ ...outbox, most: 10 })));
     expect(ids).toHaveLength(250);
-    expect(await server.client.xlen(store.keys.outbox)).toBeLessThan(130);
+    expect(await store.server.client.xlen(store.keys.outbox)).toBeLessThan(130);
   });
 
   it('goes on after the store was emptied', async () => {
     const reader = aReader();
     await anEnded();
     const told = (await reader.take([]))?.entries.map(({ id }) => id) ?? [];
-    await server.client.del(store.keys.outbox, store.keys.outboxLease('webhooks'));
+    await store.server.client.del(store.keys.outbox, store.keys.outboxLease('webhooks'));
     expect(await reader.take(told)).toMatchObject({ entries: [] });
     const responseId = await anEnded();
     expect(idsOf(await reader.take([]))).toEqual([responseId]);
@@ -277,7 +267,7 @@ describe('a follower of the outbox', () => {
     await eventually(() => expect(told.at(-1)).toEqual([second]));
     await follower.stop();
     expect(errors).toHaveLength(1);
-    expect(await server.client.xlen(store.keys.outbox)).toBe(0);
+    expect(await store.server.client.xlen(store.keys.outbox)).toBe(0);
   });
 
   it('tells nothing again after it could not read for a while', async () => {
@@ -308,7 +298,7 @@ describe('a follower of the outbox', () => {
     const responseId = await anEnded();
     const away = aReader({ process: 'dead' });
     await away.take([]); // and dies
-    await server.client.del(store.keys.outboxLease('webhooks'));
+    await store.server.client.del(store.keys.outboxLease('webhooks'));
     const told: string[] = [];
     const follower = new OutboxFollower({
       reader: aReader({ process: 'two' }),

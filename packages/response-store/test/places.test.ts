@@ -1,13 +1,8 @@
 import { cancelled, completed, nothingProduced } from '@sluice/contract';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type AcceptedOptions, oneServer, StoreUnderTest } from './store-under-test.ts';
+import { describe, expect, it } from 'vitest';
+import { type AcceptedOptions, storeForEachTest } from './store-under-test.ts';
 
-let store: StoreUnderTest;
-
-beforeEach(async () => {
-  store = new StoreUnderTest(await oneServer());
-});
-afterEach(() => store.close());
+const store = storeForEachTest();
 
 const end = completed(nothingProduced, 1);
 

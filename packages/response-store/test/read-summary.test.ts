@@ -1,13 +1,9 @@
 import { completed, nothingProduced } from '@sluice/contract';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { defaultCell } from '../src/index.ts';
-import { oneServer, StoreUnderTest } from './store-under-test.ts';
+import { storeForEachTest } from './store-under-test.ts';
 
-let store: StoreUnderTest;
-beforeEach(async () => {
-  store = new StoreUnderTest(await oneServer());
-});
-afterEach(() => store.close());
+const store = storeForEachTest();
 
 const most = { mostRequestBytes: 1_000_000 };
 

@@ -1,43 +1,18 @@
 import { cancelled, completed, nothingProduced } from '@sluice/contract';
-import { type LocalRedis, startLocalRedis } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { forAllTests, startLocalRedis } from '@sluice/testing';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { oneServer, StoreUnderTest } from './store-under-test.ts';
 
-let own: LocalRedis;
-let store: StoreUnderTest;
+// Commands are counted by the server, so it has to be a server that nobody else uses.
+const own = forAllTests(startLocalRedis);
+const store = forAllTests(async () => new StoreUnderTest(await oneServer(own.url)));
 
-beforeAll(async () => {
-  // Commands are counted by the server, so it has to be a server that nobody else uses.
-  own = await startLocalRedis();
-  store = new StoreUnderTest(await oneServer(own.url));
-  await walk({ streams: true });
-});
-afterAll(async () => {
-  await store.close();
-  await own.stop();
-});
+beforeAll(() => walk({ streams: true }));
 
 const end = completed(nothingProduced, 1_700_000_000);
 
-/** Calls of each command since the server started, those inside scripts included. */
-async function calls(): Promise<Map<string, number>> {
-  const text = await store.server.client.info('commandstats');
-  const lines = [...text.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)];
-  return new Map(lines.map(([, name = '', count]) => [name, Number(count)]));
-}
-
-/** What a step sends, by name, without the look at the counts. */
-async function cost(step: () => Promise<unknown>): Promise<Record<string, number>> {
-  const before = await calls();
-  await step();
-  const after = await calls();
-  const spent: Record<string, number> = {};
-  for (const [name, count] of after) {
-    const more = count - (before.get(name) ?? 0);
-    if (more > 0 && name !== 'info') spent[name] = more;
-  }
-  return spent;
-}
+/** What a step sends, by name. */
+const cost = async (step: () => Promise<unknown>) => (await store.cost(step)).commands;
 
 /** A whole life, so that every script is known to the server. */
 async function walk({ streams }: { streams: boolean }): Promise<void> {

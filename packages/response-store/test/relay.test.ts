@@ -2,16 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { completed, nothingProduced, type ResponseEnd } from '@sluice/contract';
 import { eventually, within } from '@sluice/testing';
 import type { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Batch, type Subscription } from '../src/index.ts';
-import { type AcceptedOptions, oneServer, StoreUnderTest, noHold, endOf } from './store-under-test.ts';
+import { type AcceptedOptions, endOf, noHold, storeForEachTest } from './store-under-test.ts';
 
-let store: StoreUnderTest;
-
-beforeEach(async () => {
-  store = new StoreUnderTest(await oneServer());
-});
-afterEach(() => store.close());
+const store = storeForEachTest();
 
 const end = completed(nothingProduced, 1_700_000_000);
 const never = new AbortController().signal;

@@ -1,18 +1,8 @@
-import { eventually, testRedis, type TestRedis } from '@sluice/testing';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { eventually, forEachTest, testRedis } from '@sluice/testing';
+import { expect, onTestFinished, test } from 'vitest';
 import { ContentSealer, SealingKeys, type SealingKeysOptions } from '../src/sealed-content/index.ts';
 
-let redis: TestRedis;
-const started: SealingKeys[] = [];
-
-beforeEach(async () => {
-  redis = await testRedis();
-});
-
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((keys) => keys.stop()));
-  await redis.close();
-});
+const redis = forEachTest(testRedis);
 
 async function startKeys(options: Partial<SealingKeysOptions> = {}): Promise<SealingKeys> {
   const keys = new SealingKeys({
@@ -25,7 +15,7 @@ async function startKeys(options: Partial<SealingKeysOptions> = {}): Promise<Sea
     ...options,
   });
   await keys.start();
-  started.push(keys);
+  onTestFinished(() => keys.stop());
   return keys;
 }
 

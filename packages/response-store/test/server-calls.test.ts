@@ -1,16 +1,14 @@
-import { testRedis, type TestRedis } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { forEachTest, testRedis } from '@sluice/testing';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../src/record/keys.ts';
 import { callsLapseMs, tellCalls } from '../src/server-calls/tell-calls.ts';
 
-let redis: TestRedis;
+const redis = forEachTest(testRedis);
 let key: string;
 
-beforeEach(async () => {
-  redis = await testRedis();
+beforeEach(() => {
   key = `${redis.prefix}:{0}:server-calls`;
 });
-afterEach(() => redis.close());
 
 const tell = (process: string, calls: Record<string, number>) =>
   tellCalls(

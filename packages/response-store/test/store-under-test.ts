@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { AdmissionLimits, ExpectedTokens } from '@sluice/admission';
+import type { AdmissionLimits } from '@sluice/admission';
 import {
   completed,
   type CreateResponse,
@@ -8,7 +8,15 @@ import {
   type ServiceTier,
   type UnnumberedEvent,
 } from '@sluice/contract';
-import { hasServer, type LocalCluster, startLocalCluster, testRedis, type TestRedis } from '@sluice/testing';
+import {
+  forEachTest,
+  hasServer,
+  type LocalCluster,
+  startLocalCluster,
+  testRedis,
+  type TestRedis,
+  said,
+} from '@sluice/testing';
 import { Cluster, Redis } from 'ioredis';
 import {
   AttemptStore,
@@ -113,7 +121,9 @@ interface LargeConnection {
 
 const retentionMs = { recordMs: 600_000, logMs: 300_000 };
 
-export interface AcceptedOptions {
+type ForAccept = 'tenant' | 'tokens' | 'cost' | 'queue' | 'deadline' | 'idempotency' | 'price' | 'key';
+
+export interface AcceptedOptions extends Partial<Pick<Accepting, ForAccept>> {
   streams?: boolean;
   background?: boolean;
   store?: boolean;
@@ -125,26 +135,50 @@ export interface AcceptedOptions {
   text?: string;
   /** What it continues from. */
   previousId?: string;
-  tenant?: string;
   /** Members of the request beside those above. */
   request?: Partial<CreateResponse>;
   context?: ContextLimits;
   /** Limits of the tenant; none by default. */
   limits?: Partial<AdmissionLimits>;
-  tokens?: ExpectedTokens;
-  cost?: number;
   serviceTier?: ServiceTier;
-  queue?: string;
   /** The process that accepts; by default the one of the first watcher. */
   by?: CallerStore;
-  deadline?: () => number;
-  idempotency?: Accepting['idempotency'];
-  /** Prices of a token of each kind, in billionths of the currency. */
-  price?: string;
-  /** The API key, by its stored name. */
-  key?: string;
   /** By default a new one. */
   responseId?: string;
+}
+
+interface ToAccept extends Partial<Omit<Accepting, 'limits' | 'prepared'>> {
+  id: string;
+  request: CreateResponse;
+  limits?: Partial<AdmissionLimits> | undefined;
+}
+
+/** What an api has of a response that it accepts, where a test says nothing else. */
+export function toAccept({ request, limits, ...rest }: ToAccept): Accepting {
+  return {
+    key: 'a1b2c3d4e5f60718',
+    request_id: 'req_1',
+    tenant: 'team-a',
+    tier: 'default',
+    queue: 'simulator',
+    traceparent: undefined,
+    most_output: undefined,
+    price: undefined,
+    grace_ms: 0,
+    cost: 4,
+    queue_ms: 600_000,
+    hold_ms: 600_000,
+    most_context_bytes: contextLimits.bytes,
+    most_context_turns: contextLimits.turns,
+    prepared: prepareRequest(request, { withDigest: rest.idempotency !== undefined }),
+    tokens: { input: 1, output: 1, mostInput: undefined },
+    isWatched: false,
+    limits: { service: { queued: 1_000_000, queuedBytes: 1_000_000_000 }, ...limits },
+    ownLimits: {},
+    idempotency: undefined,
+    deadline: () => Date.now() + 3_600_000,
+    ...rest,
+  };
 }
 
 /** What a test says of an end that it writes, in place of the usual. */
@@ -260,20 +294,12 @@ export class StoreUnderTest {
     fields = {},
     text = 'hi',
     previousId,
-    tenant = 'team-a',
     request: more,
     context = contextLimits,
-    limits = {},
-    tokens = { input: 1, output: 1, mostInput: undefined },
-    cost = 4,
     serviceTier = 'default',
-    queue = 'simulator',
     by,
-    deadline = () => Date.now() + 3_600_000,
-    idempotency,
-    price,
-    key = 'a1b2c3d4e5f60718',
     responseId: known,
+    ...asked
   }: AcceptedOptions = {}): Promise<{ responseId: string; result: AcceptResult }> {
     const [first, ...others] = watchers;
     const accepting = by ?? (first === undefined ? this.caller : this.process(first));
@@ -286,35 +312,19 @@ export class StoreUnderTest {
       ...(previousId !== undefined && { previous_response_id: previousId }),
       ...more,
     };
-    const [made = ''] = await accepting.newIds(tenant, randomBytes, { limits: {} });
+    const [made = ''] = await accepting.newIds(asked.tenant ?? 'team-a', randomBytes, { limits: {} });
     const responseId = known ?? made;
-    const result = await accepting.accept({
-      id: responseId,
-      key,
-      request_id: 'req_1',
-      tenant,
-      tier: serviceTier,
-      queue,
-      traceparent: undefined,
-      most_output: undefined,
-      price,
-      grace_ms: 0,
-      cost,
-      queue_ms: 600_000,
-      hold_ms: 600_000,
-      most_context_bytes: context.bytes,
-      most_context_turns: context.turns,
-      prepared: prepareRequest(request, { withDigest: idempotency !== undefined }),
-      isWatched: first !== undefined,
-      limits: {
-        service: { queued: 100_000, queuedBytes: 1_000_000_000 },
-        ...limits,
-      },
-      ownLimits: {},
-      tokens,
-      idempotency,
-      deadline,
-    });
+    const result = await accepting.accept(
+      toAccept({
+        ...asked,
+        id: responseId,
+        request,
+        tier: serviceTier,
+        most_context_bytes: context.bytes,
+        most_context_turns: context.turns,
+        isWatched: first !== undefined,
+      }),
+    );
     if (result.kind !== 'accepted') return { responseId, result };
     for (const other of others) await this.process(other).attach(responseId);
     if (Object.keys(fields).length > 0) await this.change(responseId, fields);
@@ -333,6 +343,38 @@ export class StoreUnderTest {
     const responseId = await this.running('a', { ...options, streams: false });
     await this.write(responseId, 'a', 3, [], completed({ output, usage: null }, 1));
     return responseId;
+  }
+
+  /** Responses that continue from one another, the oldest first. */
+  async chain(length: number, options: AcceptedOptions = {}): Promise<string[]> {
+    const ids: string[] = [];
+    for (let at = 0; at < length; at += 1) {
+      const previousId = ids.at(-1);
+      const links = previousId === undefined ? {} : { previousId };
+      ids.push(await this.ended({ text: `asked ${at}`, ...links, ...options }, [said(`answered ${at}`)]));
+    }
+    return ids;
+  }
+
+  /** What a step has the server send and do, the commands inside scripts included. Nobody else may use the server. */
+  async cost(step: () => Promise<unknown>): Promise<{ bytes: number; commands: Record<string, number> }> {
+    const look = async () => {
+      const { client } = this.server;
+      const [stats, commands] = [await client.info('stats'), await client.info('commandstats')];
+      const bytes = Number(/total_net_output_bytes:(\d+)/.exec(stats)?.[1]);
+      const calls = [...commands.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)];
+      return { bytes, calls: new Map(calls.map(([, name = '', count]) => [name, Number(count)])) };
+    };
+    const start = await look();
+    const before = await look();
+    await step();
+    const after = await look();
+    const spent = [...after.calls]
+      .map(([name, count]) => [name, count - (before.calls.get(name) ?? 0)] as const)
+      .filter(([name, count]) => count > 0 && name !== 'info');
+    // A look answers behind its own count. Two looks in a row say how much that is.
+    const bytes = after.bytes - before.bytes - (before.bytes - start.bytes);
+    return { bytes, commands: Object.fromEntries(spent) };
   }
 
   take(
@@ -476,6 +518,23 @@ export class StoreUnderTest {
     for (const stop of this.#stops) await stop();
     await this.server.close();
   }
+}
+
+/** A store for each test of a file or a `describe`, over a server or a cluster. */
+export function storeForEachTest(connect: () => Promise<Server> = oneServer): StoreUnderTest {
+  return forEachTest(async () => new StoreUnderTest(await connect()));
+}
+
+/** A connection that leaves it to `by` to send a script, and to do something before or after that. */
+export function scriptsSent(client: Redis, by: (send: () => Promise<unknown>) => Promise<unknown>): Redis {
+  return new Proxy(client, {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name, target);
+      if (typeof found !== 'function') return found;
+      if (name !== 'evalsha') return found.bind(target) as unknown;
+      return (...args: Parameters<Redis['evalsha']>) => by(() => client.evalsha(...args));
+    },
+  });
 }
 
 /** For a reader that has all the memory it wants. */

@@ -1,7 +1,7 @@
 import { completed, nothingProduced } from '@sluice/contract';
 import { usageOf } from '@sluice/testing';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type AcceptedOptions, servers, stopCluster, StoreUnderTest } from './store-under-test.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { type AcceptedOptions, servers, stopCluster, storeForEachTest } from './store-under-test.ts';
 
 afterAll(stopCluster);
 
@@ -13,12 +13,7 @@ const withoutBudgets = {
 };
 
 describe.each(servers)('the use of a tenant on %s', (_name, connect) => {
-  let store: StoreUnderTest;
-
-  beforeEach(async () => {
-    store = new StoreUnderTest(await connect());
-  });
-  afterEach(() => store.close());
+  const store = storeForEachTest(connect);
 
   const limits = { requestsPerMinute: 60, tokensPerMinute: 10_000, concurrent: 2 };
   const tokens = { input: 10, output: 90, mostInput: undefined };

@@ -1,15 +1,10 @@
 import { cancelled, completed, failed, nothingProduced, type ResponseEnd } from '@sluice/contract';
 import { usageOf } from '@sluice/testing';
 import type { AcceptResult } from '../src/index.ts';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type AcceptedOptions, oneServer, StoreUnderTest } from './store-under-test.ts';
+import { describe, expect, it } from 'vitest';
+import { type AcceptedOptions, storeForEachTest } from './store-under-test.ts';
 
-let store: StoreUnderTest;
-
-beforeEach(async () => {
-  store = new StoreUnderTest(await oneServer());
-});
-afterEach(() => store.close());
+const store = storeForEachTest();
 
 const limits = { tokensPerMinute: 1_000 };
 

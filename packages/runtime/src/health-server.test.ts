@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Registry } from 'prom-client';
 import { FailedLogins } from './failed-logins.ts';
 import { startHealthServer, type HealthServer, type HealthServerOptions } from './health-server.ts';
@@ -7,14 +7,8 @@ import { createLogger } from './logger.ts';
 
 const token = 'token-of-the-operator';
 
-const servers: HealthServer[] = [];
-
 /** Holds back an answer, for no time. */
 const held = vi.fn(() => Promise.resolve());
-
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.stop();
-});
 
 async function start(options: Partial<HealthServerOptions> = {}): Promise<HealthServer> {
   const server = await startHealthServer({
@@ -29,7 +23,7 @@ async function start(options: Partial<HealthServerOptions> = {}): Promise<Health
     readiness: () => ({ isReady: true, checks: { redis: 'ok' } }),
     ...options,
   });
-  servers.push(server);
+  onTestFinished(() => server.stop());
   return server;
 }
 

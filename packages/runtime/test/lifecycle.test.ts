@@ -1,12 +1,10 @@
 import { fork, spawn, type ChildProcess } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
-import { eventually, within } from '@sluice/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import { eventually, temporaryFolder, within } from '@sluice/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 const PROGRAM = fileURLToPath(new URL('./processes/drain.ts', import.meta.url));
 
@@ -19,17 +17,11 @@ interface Run {
   ended: Promise<number | null>;
 }
 
-const children: ChildProcess[] = [];
-
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill('SIGKILL');
-});
-
 function run(behaviour: string, { isSupervised = false, env = process.env } = {}): Run {
   const child = isSupervised
     ? fork(PROGRAM, [behaviour], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: [], env })
     : spawn(process.execPath, [PROGRAM, behaviour], { stdio: ['ignore', 'pipe', 'pipe'], env });
-  children.push(child);
+  onTestFinished(() => void child.kill('SIGKILL'));
   let output = '';
   let errors = '';
   child.stdout?.on('data', (data) => (output += String(data)));
@@ -56,40 +48,42 @@ function says({ output }: Run, line: string): Promise<boolean> {
   return eventually(() => output().includes(line));
 }
 
+/** Runs a process, and sends it a signal once it has said this. */
+async function signalled(
+  behaviour: string,
+  signal: NodeJS.Signals = 'SIGTERM',
+  line = 'started',
+): Promise<Run> {
+  const process = run(behaviour);
+  await says(process, line);
+  process.child.kill(signal);
+  return process;
+}
+
 describe('a process', () => {
   it('drains on SIGTERM and exits with 0', async () => {
-    const process = run('plain');
-    await says(process, 'started');
-    process.child.kill('SIGTERM');
+    const process = await signalled('plain');
     expect(await process.ended).toBe(0);
     expect(process.output()).toEqual(['started', 'stop terminated']);
   });
 
   it('takes a signal that npm repeats for one', async () => {
-    const process = run('plain');
-    await says(process, 'started');
-    process.child.kill('SIGINT');
+    const process = await signalled('plain', 'SIGINT');
     process.child.kill('SIGINT');
     expect(await process.ended).toBe(0);
   });
 
   it('leaves what it has compiled to the next start, also when it is killed', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'sluice-compiled-'));
-    try {
-      const { child, ended } = run('plain', { env: { ...process.env, NODE_COMPILE_CACHE: folder } });
-      const written = () => readdir(folder, { recursive: true });
-      await eventually(async () => expect((await written()).length).toBeGreaterThan(1));
-      child.kill('SIGKILL');
-      await ended;
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    const folder = temporaryFolder();
+    const { child, ended } = run('plain', { env: { ...process.env, NODE_COMPILE_CACHE: folder } });
+    const written = () => readdir(folder, { recursive: true });
+    await eventually(async () => expect((await written()).length).toBeGreaterThan(1));
+    child.kill('SIGKILL');
+    await ended;
   });
 
   it('reloads on SIGHUP, as often as it comes, and goes on', async () => {
-    const process = run('reload');
-    await says(process, 'started');
-    process.child.kill('SIGHUP');
+    const process = await signalled('reload', 'SIGHUP');
     await says(process, 'reload');
     process.child.kill('SIGHUP');
     await eventually(() => process.output().filter((line) => line === 'reload').length === 2);
@@ -99,17 +93,13 @@ describe('a process', () => {
   });
 
   it('that has nothing to reload ends on SIGHUP', async () => {
-    const process = run('plain');
-    await says(process, 'started');
-    process.child.kill('SIGHUP');
+    const process = await signalled('plain', 'SIGHUP');
     await process.ended;
     expect(process.child.signalCode).toBe('SIGHUP');
   });
 
   it('exits at once with 1 on a second signal', async () => {
-    const process = run('drain-until-second-signal');
-    await says(process, 'started');
-    process.child.kill('SIGTERM');
+    const process = await signalled('drain-until-second-signal');
     await says(process, 'stop terminated');
     // Signals count as one for half a second; only those after it are a second one.
     const again = setInterval(() => process.child.kill('SIGTERM'), 100);
@@ -128,9 +118,7 @@ describe('a process', () => {
   });
 
   it('ends a start that is under way', async () => {
-    const process = run('slow-start');
-    await says(process, 'starting');
-    process.child.kill('SIGTERM');
+    const process = await signalled('slow-start', 'SIGTERM', 'starting');
     expect(await process.ended).toBe(0);
     expect(process.output()).toEqual(['starting', 'stop terminated']);
   });
@@ -163,27 +151,13 @@ describe('a process', () => {
     expect(await run('request-after-error').ended).toBe(1);
   });
 
-  it('exits with 1 at the deadline of a drain that hangs, and says so', async () => {
-    const process = run('hang');
-    await says(process, 'started');
-    process.child.kill('SIGTERM');
+  it.each([
+    ['at the deadline of a drain that hangs', 'hang', /drain deadline passed/],
+    ['when its stop fails', 'broken-stop', /stop failed/],
+    ['when something is still open after the stop', 'leak', /still open after the stop|TCPServerWrap/],
+  ])('exits with 1 %s, and says so', async (_when, behaviour, said) => {
+    const process = await signalled(behaviour);
     expect(await process.ended).toBe(1);
-    expect(process.errors()).toContain('drain deadline passed');
-  });
-
-  it('exits with 1 when its stop fails', async () => {
-    const process = run('broken-stop');
-    await says(process, 'started');
-    process.child.kill('SIGTERM');
-    expect(await process.ended).toBe(1);
-    expect(process.errors()).toContain('stop failed');
-  });
-
-  it('names what is still open after the stop', async () => {
-    const process = run('leak');
-    await says(process, 'started');
-    process.child.kill('SIGTERM');
-    expect(await process.ended).toBe(1);
-    expect(process.errors()).toMatch(/still open after the stop|TCPServerWrap/);
+    expect(process.errors()).toMatch(said);
   });
 });

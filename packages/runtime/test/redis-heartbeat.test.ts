@@ -1,16 +1,15 @@
 import {
   eventually,
+  forEachTest,
   latch,
-  type RedisProxy,
   startLocalRedis,
   startRedisProxy,
   testRedis,
-  type TestRedis,
   within,
 } from '@sluice/testing';
 import { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   closeRedis,
   commandClient,
@@ -26,25 +25,19 @@ const lookEveryMs = 500;
 const deadAfterLooks = 7;
 
 const logger = createLogger({ name: 'test', level: 'silent' });
-const cleanups: (() => Promise<unknown>)[] = [];
-let redis: TestRedis;
-let proxy: RedisProxy;
+const redis = forEachTest(testRedis);
+const proxy = forEachTest(() => startRedisProxy(redis.url));
 
-beforeEach(async () => {
+beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  redis = await testRedis();
-  proxy = await startRedisProxy(redis.url);
 });
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-  await proxy.stop();
-  await redis.close();
+afterEach(() => {
   vi.useRealTimers();
 });
 
 async function ready(role: typeof commandClient, url = proxy.url): Promise<Redis> {
   const client = role(url, { logger });
-  cleanups.push(() => closeRedis(client));
+  onTestFinished(() => closeRedis(client));
   await waitForRedis(client, AbortSignal.timeout(10_000));
   return client;
 }
@@ -117,9 +110,9 @@ describe('a path that is lost without a word', () => {
       drainDelay: 1,
     });
     worker.on('error', () => undefined);
-    cleanups.push(() => worker.close());
+    onTestFinished(() => worker.close());
     const queue = new Queue('lost', { connection: redis.client, prefix: redis.prefix });
-    cleanups.push(() => queue.close());
+    onTestFinished(() => queue.close());
     await queue.add('job', {}, { jobId: 'before' });
     await eventually(() => done.includes('before'));
     // BullMQ's own description of a client leaves out that it emits events.
@@ -136,7 +129,7 @@ describe('a path that is lost without a word', () => {
 describe('a connection that Redis keeps waiting', () => {
   it('is kept while Redis answers nobody for two and a half seconds', async () => {
     const own = await startLocalRedis();
-    cleanups.push(() => own.stop());
+    onTestFinished(() => own.stop());
     const clients = [
       await ready(commandClient, own.url),
       await ready(queueClient, own.url),

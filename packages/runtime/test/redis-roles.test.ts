@@ -1,7 +1,16 @@
-import { eventually, freePort, startLocalRedis, startRedisProxy, testRedis, within } from '@sluice/testing';
+import {
+  eventually,
+  freePort,
+  type LocalRedis,
+  startLocalRedis,
+  startRedisProxy,
+  testRedis,
+  type TestRedis,
+  within,
+} from '@sluice/testing';
 import { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { afterEach, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import {
   closeRedis,
   commandClient,
@@ -17,12 +26,6 @@ import {
   writerClient,
 } from '../src/index.ts';
 
-const cleanups: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-});
-
 interface Opened {
   client: Redis;
   /** The lines that the client logged. */
@@ -33,7 +36,7 @@ function open(role: typeof commandClient, url: string): Opened {
   const lines: string[] = [];
   const destination = { write: (line: string) => lines.push(line) };
   const client = role(url, { logger: createLogger({ name: 'test', level: 'info', destination }) });
-  cleanups.push(() => closeRedis(client));
+  onTestFinished(() => closeRedis(client));
   return { client, lines };
 }
 
@@ -45,18 +48,33 @@ async function ready(role: typeof commandClient, url: string): Promise<Opened> {
 
 /** A client that is ready, with a proxy between it and its Redis. */
 async function proxied(role: typeof commandClient) {
-  const redis = await testRedis();
-  cleanups.push(() => redis.close());
+  const redis = await sharedRedis();
   const proxy = await startRedisProxy(redis.url);
-  cleanups.push(() => proxy.stop());
+  onTestFinished(() => proxy.stop());
   const { client } = await ready(role, proxy.url);
   return { redis, proxy, client };
 }
 
-async function ownRedis() {
-  const redis = await startLocalRedis();
-  cleanups.push(() => redis.stop());
+async function sharedRedis(url?: string): Promise<TestRedis> {
+  const redis = await testRedis(url);
+  onTestFinished(() => redis.close());
   return redis;
+}
+
+/** A Redis of the test's own, or the one of before, again. */
+async function ownRedis({ directory, port }: Partial<LocalRedis> = {}): Promise<LocalRedis> {
+  const again = directory !== undefined && port !== undefined && { directory, port };
+  const redis = await startLocalRedis({ ...again });
+  onTestFinished(() => redis.stop());
+  return redis;
+}
+
+/** Has a Redis stand still until it is told to go on, or the test is over. */
+function freeze({ pid }: LocalRedis): () => void {
+  const goOn = () => void process.kill(pid, 'SIGCONT');
+  process.kill(pid, 'SIGSTOP');
+  onTestFinished(goOn);
+  return goOn;
 }
 
 describe('command client', () => {
@@ -71,8 +89,7 @@ describe('command client', () => {
     for (let at = 0; at < 50; at += 1) await expect(client.ping()).rejects.toThrow();
     expect(attempts).toBeLessThan(3);
 
-    const again = await startLocalRedis({ directory: redis.directory, port: redis.port });
-    cleanups.push(() => again.stop());
+    await ownRedis(redis);
     await waitForRedis(client, AbortSignal.timeout(3000));
     expect(await client.ping()).toBe('PONG');
   });
@@ -80,14 +97,11 @@ describe('command client', () => {
   it('fails within a second or so while Redis is frozen', async () => {
     const redis = await ownRedis();
     const { client } = await ready(commandClient, redis.url);
-    process.kill(redis.pid, 'SIGSTOP');
-    try {
-      expect(client.options.commandTimeout).toBe(1_000);
-      await expect(client.set('frozen', '1')).rejects.toThrow('Command timed out');
-      await expect(within(client.ping())).rejects.toThrow(/Command timed out|silent|answer/);
-    } finally {
-      process.kill(redis.pid, 'SIGCONT');
-    }
+    const goOn = freeze(redis);
+    expect(client.options.commandTimeout).toBe(1_000);
+    await expect(client.set('frozen', '1')).rejects.toThrow('Command timed out');
+    await expect(within(client.ping())).rejects.toThrow(/Command timed out|silent|answer/);
+    goOn();
     await eventually(async () => (await client.ping()) === 'PONG');
   });
 
@@ -101,8 +115,7 @@ describe('command client', () => {
   });
 
   it('leaves a primary that became a replica', async () => {
-    const redis = await startLocalRedis();
-    cleanups.push(() => redis.stop());
+    const redis = await ownRedis();
     const { client } = await ready(commandClient, redis.url);
     await client.replicaof('127.0.0.1', String(await freePort()));
     const reconnected = new Promise((resolve) => client.once('close', resolve));
@@ -111,8 +124,7 @@ describe('command client', () => {
   });
 
   it('leaves it once, however many commands were under way', async () => {
-    const redis = await startLocalRedis();
-    cleanups.push(() => redis.stop());
+    const redis = await ownRedis();
     const { client } = await ready(commandClient, redis.url);
     await client.replicaof('127.0.0.1', String(await freePort()));
     const { stream } = client;
@@ -136,10 +148,10 @@ describe('writer client', () => {
     const redis = await ownRedis();
     const { client } = await ready(writerClient, redis.url);
     const hasty = await ready(commandClient, redis.url);
-    process.kill(redis.pid, 'SIGSTOP');
+    const goOn = freeze(redis);
     const write = client.set('slow', '1');
     await expect(hasty.client.ping()).rejects.toThrow('Command timed out');
-    process.kill(redis.pid, 'SIGCONT');
+    goOn();
     expect(await write).toBe('OK');
   });
 });
@@ -148,14 +160,11 @@ describe('large value client', () => {
   it('can be cut by whoever waits too long, and is back when Redis is', async () => {
     const redis = await ownRedis();
     const { client } = await ready(largeValueClient, redis.url);
-    process.kill(redis.pid, 'SIGSTOP');
-    try {
-      const write = client.set('large', Buffer.alloc(20_000_000));
-      client.disconnect(true);
-      await expect(write).rejects.toThrow();
-    } finally {
-      process.kill(redis.pid, 'SIGCONT');
-    }
+    const goOn = freeze(redis);
+    const write = client.set('large', Buffer.alloc(20_000_000));
+    client.disconnect(true);
+    await expect(write).rejects.toThrow();
+    goOn();
     await waitForRedis(client, AbortSignal.timeout(5000));
     expect(await client.ping()).toBe('PONG');
   });
@@ -163,8 +172,7 @@ describe('large value client', () => {
 
 describe('queue client', () => {
   it('lets an idle worker block without time-outs', async () => {
-    const redis = await testRedis();
-    cleanups.push(() => redis.close());
+    const redis = await sharedRedis();
     const { client, lines } = await ready(queueClient, redis.url);
     const errors: Error[] = [];
     const worker = new Worker('idle', () => Promise.resolve(), {
@@ -193,8 +201,7 @@ describe('queue client', () => {
     await redis.kill();
     await eventually(() => client.status === 'reconnecting');
     const command = client.ping();
-    const again = await startLocalRedis({ directory: redis.directory, port: redis.port });
-    cleanups.push(() => again.stop());
+    await ownRedis(redis);
     expect(await within(command)).toBe('PONG');
   });
 });
@@ -207,10 +214,8 @@ describe('subscriber client', () => {
     client.on('message', (_channel, message) => messages.push(message));
     await client.subscribe('news');
     await redis.kill();
-    const again = await startLocalRedis({ directory: redis.directory, port: redis.port });
-    cleanups.push(() => again.stop());
-    const publisher = await testRedis(redis.url);
-    cleanups.push(() => publisher.close());
+    await ownRedis(redis);
+    const publisher = await sharedRedis(redis.url);
     await eventually(async () => (await publisher.client.publish('news', 'back')) > 0);
     await eventually(() => messages.includes('back'));
   });
@@ -325,14 +330,10 @@ describe('any client', () => {
   it('closes while Redis is frozen', async () => {
     const redis = await ownRedis();
     const { client } = await ready(queueClient, redis.url);
-    process.kill(redis.pid, 'SIGSTOP');
-    try {
-      const command = expect(within(client.ping())).rejects.toThrow();
-      await within(closeRedis(client, 200));
-      await command;
-    } finally {
-      process.kill(redis.pid, 'SIGCONT');
-    }
+    freeze(redis);
+    const command = expect(within(client.ping())).rejects.toThrow();
+    await within(closeRedis(client, 200));
+    await command;
   });
 
   it('ends a wait for Redis with the reason of the signal, or when it is closed', async () => {

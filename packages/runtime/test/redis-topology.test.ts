@@ -8,7 +8,7 @@ import {
   startLocalSentinel,
 } from '@sluice/testing';
 import type { Redis } from 'ioredis';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   closeRedis,
   commandClient,
@@ -18,17 +18,11 @@ import {
   waitForRedis,
 } from '../src/index.ts';
 
-const cleanups: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-});
-
 function open(role: typeof commandClient, url: string): { client: Redis; lines: string[] } {
   const lines: string[] = [];
   const destination = { write: (line: string) => lines.push(line) };
   const client = role(url, { logger: createLogger({ name: 'test', level: 'debug', destination }) });
-  cleanups.push(() => closeRedis(client));
+  onTestFinished(() => closeRedis(client));
   return { client, lines };
 }
 
@@ -44,7 +38,7 @@ const takesWrites = (client: Redis) => eventually(() => client.incr('{0}count').
 describe.skipIf(!hasServer)('a cluster, where there is a server', () => {
   async function aCluster(withReplica = false): Promise<LocalCluster> {
     const cluster = await startLocalCluster({ withReplica });
-    cleanups.push(() => cluster.stop());
+    onTestFinished(() => cluster.stop());
     return cluster;
   }
 
@@ -138,7 +132,7 @@ describe.skipIf(!hasServer)('a cluster, where there is a server', () => {
 describe.skipIf(!hasServer)('a primary behind Sentinels, where there is a server', () => {
   it('is found, and followed when a replica takes over', async () => {
     const sentinel: LocalSentinel = await startLocalSentinel();
-    cleanups.push(() => sentinel.stop());
+    onTestFinished(() => sentinel.stop());
     const away = await freePort();
     const url = `redis://127.0.0.1:${away}?sentinel=${sentinel.name}&nodes=127.0.0.1:${sentinel.port}`;
     const clients = await Promise.all([ready(commandClient, url), ready(queueClient, url)]);

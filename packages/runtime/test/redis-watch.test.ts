@@ -10,7 +10,7 @@ import {
   within,
 } from '@sluice/testing';
 import type { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import {
   awaitRedis,
   closeRedis,
@@ -29,7 +29,6 @@ interface LogLine {
   err?: { message: string };
 }
 
-const cleanups: (() => Promise<unknown>)[] = [];
 let lines: LogLine[];
 const logger = createLogger({
   name: 'test',
@@ -41,31 +40,33 @@ const logger = createLogger({
 beforeEach(() => {
   lines = [];
 });
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
-});
 
 async function ownRedis(options: { port?: number; directory?: string } = {}): Promise<LocalRedis> {
   const redis = await startLocalRedis({ ...options, ...(hasServer && { kind: 'server' }) });
-  cleanups.push(() => redis.stop());
+  onTestFinished(() => redis.stop());
   return redis;
 }
 
 function client(role: typeof commandClient, url: string): Redis {
   const made = role(url, { logger });
-  cleanups.push(() => closeRedis(made));
+  onTestFinished(() => closeRedis(made));
   return made;
+}
+
+/** Waits for a Redis as a process does that starts. */
+function awaited(url: string, commands = client(commandClient, url)) {
+  return awaitRedis(commands, { url, logger, signal: new AbortController().signal });
 }
 
 /** A process's connections through a proxy, their watch, and a connection of the operator. */
 async function watched(redis: LocalRedis) {
   const proxy: RedisProxy = await startRedisProxy(redis.url);
-  cleanups.push(() => proxy.stop());
+  onTestFinished(() => proxy.stop());
   const commands = client(commandClient, proxy.url);
   const others = [client(queueClient, proxy.url), client(subscriberClient, proxy.url)] as const;
   await others[1].subscribe('news');
   const watch = new RedisWatch({ url: proxy.url, commands, others, probeKey: 'probe', logger });
-  cleanups.push(async () => watch.stop());
+  onTestFinished(() => watch.stop());
   await watch.start(new AbortController().signal);
   await eventually(() => watch.isReady());
   return {
@@ -147,11 +148,7 @@ describe.skipIf(!hasServer)('a process that starts (needs a server on the PATH)'
     const redis = await ownRedis();
     const operator = client(queueClient, redis.url);
     await operator.replicaof('127.0.0.1', 1);
-    const found = awaitRedis(client(commandClient, redis.url), {
-      url: redis.url,
-      logger,
-      signal: new AbortController().signal,
-    });
+    const found = awaited(redis.url);
     await eventually(() => said(/waiting for redis/).length > 0);
     expect(said(/waiting for redis/)[0]?.err?.message).toContain('replica');
     // The operator's client would be refused now, had it to connect again.
@@ -162,54 +159,28 @@ describe.skipIf(!hasServer)('a process that starts (needs a server on the PATH)'
   it('waits while Redis loads its data', async () => {
     const first = await startLocalRedis({ kind: 'server' });
     const { directory, port, pid } = first;
-    cleanups.push(() => first.stop());
+    onTestFinished(() => first.stop());
     const writer = client(queueClient, first.url);
     await writer.mset(Object.fromEntries(Array.from({ length: 800 }, (_, at) => [`key:${at}`, 'x'])));
     await writer.call('SAVE');
     process.kill(pid, 'SIGKILL');
     await first.exited;
     // Two milliseconds for each key.
-    const flags = [
-      '--dir',
-      directory,
-      '--port',
-      String(port),
-      '--appendonly',
-      'no',
-      '--key-load-delay',
-      '2000',
-    ];
-    const slow = spawn(serverOnPath() ?? '', [...flags, '--dbfilename', 'dump.rdb', '--save', ''], {
-      stdio: 'ignore',
-    });
-    cleanups.push(async () => {
-      slow.kill('SIGKILL');
-    });
+    const place = ['--dir', directory, '--port', String(port), '--dbfilename', 'dump.rdb'];
+    const flags = [...place, '--appendonly', 'no', '--key-load-delay', '2000', '--save', ''];
+    const slow = spawn(serverOnPath() ?? '', flags, { stdio: 'ignore' });
+    onTestFinished(() => void slow.kill('SIGKILL'));
     const commands = client(commandClient, first.url);
     await eventually(() => commands.status === 'connect');
-    await expect(
-      within(awaitRedis(commands, { url: first.url, logger, signal: new AbortController().signal })),
-    ).resolves.toMatchObject({ role: 'master' });
+    await expect(within(awaited(first.url, commands))).resolves.toMatchObject({ role: 'master' });
   });
 
   it('ends when its user may not do what it has to', async () => {
     const redis = await ownRedis();
-    await client(queueClient, redis.url).call(
-      'ACL',
-      'SETUSER',
-      'narrow',
-      'on',
-      '>secret',
-      '~*',
-      '+@all',
-      '-time',
-    );
+    const rights = ['on', '>secret', '~*', '+@all', '-time'];
+    await client(queueClient, redis.url).call('ACL', 'SETUSER', 'narrow', ...rights);
     const url = redis.url.replace('redis://', 'redis://narrow:secret@');
-    const found = awaitRedis(client(commandClient, url), {
-      url,
-      logger,
-      signal: new AbortController().signal,
-    });
+    const found = awaited(url);
     const error: unknown = await within(found).catch((e: unknown) => e);
     expect(error).toBeInstanceOf(FatalError);
     expect(String(error)).toMatch(/refused the credentials: .*REDIS_URL/);

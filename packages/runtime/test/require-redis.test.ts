@@ -1,20 +1,14 @@
 import { createServer } from 'node:http';
 import { hasServer, startLocalRedis } from '@sluice/testing';
 import type { Redis } from 'ioredis';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { closeRedis, commandClient, createLogger, FatalError, requireRedis } from '../src/index.ts';
-
-const cleanups: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
-});
 
 const logger = createLogger({ name: 'test', level: 'silent' });
 
 function client(url: string): Redis {
   const made = commandClient(url, { logger });
-  cleanups.push(() => closeRedis(made));
+  onTestFinished(() => closeRedis(made));
   return made;
 }
 
@@ -29,18 +23,18 @@ async function complaint(url: string): Promise<string> {
 describe('a process that needs Redis', () => {
   it('starts with one that is set up to keep what it accepts', async () => {
     const redis = await startLocalRedis();
-    cleanups.push(() => redis.stop());
+    onTestFinished(() => redis.stop());
     await requireRedis(client(redis.url), { url: redis.url, logger, signal: new AbortController().signal });
   });
 
   // The embedded store has no passwords.
   it.skipIf(!hasServer)('says that the credentials are refused (needs a server on the PATH)', async () => {
     const redis = await startLocalRedis({ kind: 'server' });
-    cleanups.push(() => redis.stop());
+    onTestFinished(() => redis.stop());
     const owner = client(redis.url);
     await new Promise((resolve) => owner.once('ready', resolve));
     await owner.config('SET', 'requirepass', 'the-right-one');
-    cleanups.push(() => owner.config('SET', 'requirepass', ''));
+    onTestFinished(async () => void (await owner.config('SET', 'requirepass', '')));
     const wrong = redis.url.replace('redis://', 'redis://:the-wrong-one@');
     for (const url of [redis.url, wrong]) {
       const said = await complaint(url);
@@ -52,7 +46,7 @@ describe('a process that needs Redis', () => {
   it('says that something else answers there', async () => {
     const web = createServer((_request, response) => response.end('Hello'));
     await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
-    cleanups.push(() => new Promise((resolve) => web.close(resolve)));
+    onTestFinished(() => web[Symbol.asyncDispose]());
     const address = web.address();
     const port = typeof address === 'object' ? address?.port : undefined;
     expect(await complaint(`redis://127.0.0.1:${port}`)).toMatch(/is not Redis: .*REDIS_URL/);

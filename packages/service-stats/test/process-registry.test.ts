@@ -1,18 +1,12 @@
-import { eventually, testRedis, type TestRedis } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually, forEachTest, testRedis } from '@sluice/testing';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ProcessAnnouncer, readLostProcesses, readProcesses } from '../src/index.ts';
 
-let redis: TestRedis;
+const redis = forEachTest(testRedis);
 let keyPrefix: string;
 let now = 1_700_000_000_000;
-const announcers: ProcessAnnouncer[] = [];
-beforeEach(async () => {
-  redis = await testRedis();
+beforeEach(() => {
   keyPrefix = `${redis.prefix}:{0}:`;
-});
-afterEach(async () => {
-  for (const each of announcers.splice(0)) await each.stop();
-  await redis.close();
 });
 
 function announcer(
@@ -30,7 +24,7 @@ function announcer(
     now: () => now,
     onError: (error) => errors.push(error),
   });
-  announcers.push(made);
+  onTestFinished(() => made.stop());
   return made;
 }
 

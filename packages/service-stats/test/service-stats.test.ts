@@ -1,26 +1,20 @@
 import { commandClient, createLogger, Telemetry, waitForRedis } from '@sluice/runtime';
-import { eventually, startRedisProxy, testRedis, type TestRedis } from '@sluice/testing';
+import { eventually, forEachTest, startRedisProxy, testRedis } from '@sluice/testing';
 import type { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { HistoryReader, StatsReader, StatsRecorder } from '../src/index.ts';
 
 const minuteMs = 60_000;
 const start = 1_700_000_040_000;
 
-let redis: TestRedis;
+const redis = forEachTest(testRedis);
 let keyPrefix: string;
 let now: number;
 let isClockKnown: boolean;
-const closing: (() => unknown)[] = [];
-beforeEach(async () => {
-  redis = await testRedis();
+beforeEach(() => {
   keyPrefix = `${redis.prefix}:{0}:`;
   now = start;
   isClockKnown = true;
-});
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-  await redis.close();
 });
 
 let processes = 0;
@@ -292,10 +286,10 @@ describe('an addition', () => {
 
   it.each([1, 2, 3])('counts once when the reply to it was lost, %i additions long', async (lost) => {
     const proxy = await startRedisProxy(redis.url);
-    closing.push(() => proxy.stop());
+    onTestFinished(() => proxy.stop());
     const logger = createLogger({ name: 'test', level: 'silent' });
     const client = commandClient(proxy.url, { logger });
-    closing.unshift(() => client.disconnect());
+    onTestFinished(() => client.disconnect());
     const ready = () => waitForRedis(client, AbortSignal.timeout(10_000));
     await ready();
     const api = startProcess(client);
@@ -341,9 +335,9 @@ describe('an addition', () => {
 
   it('comes when Redis is back, to the time at which it was counted', async () => {
     const proxy = await startRedisProxy(redis.url);
-    closing.push(() => proxy.stop());
+    onTestFinished(() => proxy.stop());
     const client = commandClient(proxy.url, { logger: createLogger({ name: 'test', level: 'silent' }) });
-    closing.unshift(() => client.disconnect());
+    onTestFinished(() => client.disconnect());
     await waitForRedis(client, AbortSignal.timeout(10_000));
     const api = startProcess(client);
     proxy.silence();

@@ -1,16 +1,14 @@
 import { type EntriesSnapshot, EntriesWatch } from '@sluice/runtime';
-import { eventually, latch, startRedisProxy, testRedis, type TestRedis } from '@sluice/testing';
+import { eventually, forEachTest, latch, startRedisProxy, testRedis } from '@sluice/testing';
 import { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { KeyStore } from '../src/stored/key-store.ts';
 
-let redis: TestRedis;
+const redis = forEachTest(testRedis);
 let store: KeyStore;
-beforeEach(async () => {
-  redis = await testRedis();
+beforeEach(() => {
   store = storeOver(redis.client);
 });
-afterEach(() => redis.close());
 
 function storeOver(connection: Redis): KeyStore {
   return new KeyStore({ connection, keyPrefix: `${redis.prefix}:{0}:` });
@@ -96,11 +94,6 @@ describe('a key store', () => {
 });
 
 describe('a key watch', () => {
-  const watches: EntriesWatch[] = [];
-  afterEach(async () => {
-    await Promise.all(watches.splice(0).map((watch) => watch.stop()));
-  });
-
   function watchOver(over: KeyStore, apply?: (snapshot: EntriesSnapshot) => void) {
     const applied: Record<string, string>[] = [];
     const errors: unknown[] = [];
@@ -113,7 +106,7 @@ describe('a key watch', () => {
       onError: (error) => errors.push(error),
       intervalMs: 5,
     });
-    watches.push(watch);
+    onTestFinished(() => watch.stop());
     return { watch, applied, errors };
   }
 
@@ -154,24 +147,20 @@ describe('a key watch', () => {
 
   it('changes nothing while Redis is silent, and follows when it is back', async () => {
     const proxy = await startRedisProxy(redis.url);
+    onTestFinished(() => proxy.stop());
     const client = new Redis(proxy.url, { commandTimeout: 100, maxRetriesPerRequest: 0, protocol: 2 });
+    onTestFinished(() => client.disconnect());
     client.on('error', () => undefined);
-    try {
-      const { watch, applied, errors } = watchOver(storeOver(client));
-      watch.start();
-      await eventually(() => applied.length === 1);
-      proxy.silence();
-      await put('key_1', 'a');
-      await eventually(() => errors.length >= 2);
-      expect(applied).toEqual([{}]);
-      proxy.speak();
-      await eventually(() => applied.length === 2);
-      expect(applied[1]).toEqual({ key_1: 'a' });
-    } finally {
-      await Promise.all(watches.splice(0).map((watch) => watch.stop()));
-      client.disconnect();
-      await proxy.stop();
-    }
+    const { watch, applied, errors } = watchOver(storeOver(client));
+    watch.start();
+    await eventually(() => applied.length === 1);
+    proxy.silence();
+    await put('key_1', 'a');
+    await eventually(() => errors.length >= 2);
+    expect(applied).toEqual([{}]);
+    proxy.speak();
+    await eventually(() => applied.length === 2);
+    expect(applied[1]).toEqual({ key_1: 'a' });
   });
 
   it('stops twice, and without having started', async () => {

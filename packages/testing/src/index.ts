@@ -11,6 +11,7 @@ export { startFakeOtlpReceiver } from './fake-otlp-receiver.ts';
 export type { FakeOtlpReceiver, ReceivedSpan } from './fake-otlp-receiver.ts';
 export { startFakeUpstream } from './fake-upstream.ts';
 export type { FakeUpstream, UpstreamHandler } from './fake-upstream.ts';
+export { forAllTests, forEachTest } from './for-each-test.ts';
 export { freePort, freePorts } from './free-ports.ts';
 export { hasBucketServer, type LocalBucket, startLocalBucket } from './local-bucket.ts';
 export { type LocalSentinel, startLocalSentinel } from './local-sentinel.ts';
@@ -46,5 +47,6 @@ export type {
   UpstreamRequest,
   UpstreamStream,
 } from './upstream-exchange.ts';
+export { temporaryFolder } from './temporary-folder.ts';
 export { eventually, latch, WAIT_TIMEOUT_MS, within } from './wait-until.ts';
 export type { Latch, WaitOptions } from './wait-until.ts';

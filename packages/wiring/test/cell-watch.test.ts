@@ -1,8 +1,8 @@
 import { loadSettings, StoredRefusal } from '@sluice/config';
 import { LiveCells } from '@sluice/response-store';
 import { createLogger, parseRedisCells, StoredEntries } from '@sluice/runtime';
-import { eventually, latch, testRedis, type TestRedis } from '@sluice/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { eventually, forAllTests, latch, testRedis, type TestRedis } from '@sluice/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { CellChanges } from '../src/cells/cell-changes.ts';
 import { CellProcesses } from '../src/cells/cell-processes.ts';
 import { CellStates } from '../src/cells/cell-states.ts';
@@ -15,19 +15,11 @@ interface TestCell {
   url?: string;
 }
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await testRedis();
-});
-afterAll(() => redis.close());
+const redis = forAllTests(testRedis);
 
 const settings = loadSettings({ env: {}, argv: [], cwd: '/' });
 const logger = createLogger({ name: 'api', level: 'silent' });
 const configured = parseRedisCells('redis://a');
-const stops: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0)) await stop();
-});
 
 /** The server as it looks to a process. */
 interface ServerOfTest {
@@ -92,7 +84,7 @@ function serviceOf(name: string) {
       start: (cell) => reachOf(cell.name).wait({ timeoutMs: 600_000 }),
       stop: (cell) => Promise.resolve(void left.push(cell.name)),
     });
-    stops.push(() => watch.stop());
+    onTestFinished(() => watch.stop());
     const reach = (cell: string) => reachOf(cell).open();
     return { cells, states, known, watch, reach, left, names: () => cells.all.map((cell) => cell.name) };
   }

@@ -1,14 +1,10 @@
 import { loadSettings } from '@sluice/config';
 import { closeRedis, commandClient, createLogger, parseRedisCells } from '@sluice/runtime';
-import { eventually, hasServer, startLocalRedis, testRedis, type TestRedis } from '@sluice/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eventually, forAllTests, hasServer, startLocalRedis, testRedis } from '@sluice/testing';
+import { expect, it } from 'vitest';
 import { closeConnections, connect, operatorRole, watchRedis, workerRole } from '../src/index.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await testRedis();
-});
-afterAll(() => redis.close());
+const redis = forAllTests(testRedis);
 
 const logger = createLogger({ name: 'worker', level: 'silent' });
 const onQueueError = () => undefined;

@@ -1,14 +1,10 @@
 import { loadSettings } from '@sluice/config';
 import { createLogger, parseRedisCells } from '@sluice/runtime';
-import { eventually, testRedis, type TestRedis } from '@sluice/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eventually, forAllTests, testRedis } from '@sluice/testing';
+import { expect, it } from 'vitest';
 import { KnownCells } from '../src/cells/known-cells.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await testRedis();
-});
-afterAll(() => redis.close());
+const redis = forAllTests(testRedis);
 
 const hourMs = 3_600_000;
 const settings = loadSettings({ env: {}, argv: [], cwd: '/' });

@@ -1,22 +1,16 @@
 import { isDiscovering, loadSettings } from '@sluice/config';
 import { createLogger } from '@sluice/runtime';
-import { eventually, latch, type TestRedis, testRedis } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually, forEachTest, latch, testRedis } from '@sluice/testing';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { LiveModels } from '../src/models/live-models.ts';
 import { type ListedModels, ModelDiscovery } from '../src/models/model-discovery.ts';
 
-let redis: TestRedis;
-let started: ModelDiscovery[];
+const redis = forEachTest(testRedis);
 /** The store's time. */
 let now: number;
 
-beforeEach(async () => {
-  redis = await testRedis();
-  [started, now] = [[], 1_000_000];
-});
-afterEach(async () => {
-  await Promise.all(started.map((each) => each.stop()));
-  await redis.close();
+beforeEach(() => {
+  now = 1_000_000;
 });
 
 const fileWith = (more = '', host = 'p') =>
@@ -57,7 +51,7 @@ function aProcess({
       },
     }),
   });
-  started.push(discovery);
+  onTestFinished(() => discovery.stop());
   return {
     live,
     discovery,

@@ -1,15 +1,13 @@
-import { type TestRedis, testRedis } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { forEachTest, testRedis } from '@sluice/testing';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { ModelStore } from '../src/models/stored-settings.ts';
 
-let redis: TestRedis;
+const redis = forEachTest(testRedis);
 let store: ModelStore;
 
-beforeEach(async () => {
-  redis = await testRedis();
+beforeEach(() => {
   store = new ModelStore({ connection: redis.client, keyPrefix: redis.prefix });
 });
-afterEach(() => redis.close());
 
 const entries = new Map([['a', '{}']]);
 

@@ -1,19 +1,13 @@
 import { loadSettings } from '@sluice/config';
 import { createLogger } from '@sluice/runtime';
-import { testRedis, type TestRedis } from '@sluice/testing';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { forAllTests, testRedis, type TestRedis } from '@sluice/testing';
+import { expect, it, onTestFinished } from 'vitest';
 import { StoredCellCounts } from '../src/cells/stored-cell-counts.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await testRedis();
-});
-afterAll(() => redis.close());
+const redis = forAllTests(testRedis);
 
 const settings = loadSettings({ env: {}, argv: [], cwd: '/' });
 const keyMs = settings.retention.idempotencySeconds * 1_000;
-const started: StoredCellCounts[] = [];
-afterEach(() => Promise.all(started.splice(0).map((counts) => counts.stop())));
 
 /** What a process knows of the notes of a service, by its name. */
 async function start(service: string, connection = redis.client): Promise<StoredCellCounts> {
@@ -23,7 +17,7 @@ async function start(service: string, connection = redis.client): Promise<Stored
     settings,
     logger: createLogger({ name: 'api', level: 'silent' }),
   });
-  started.push(counts);
+  onTestFinished(() => counts.stop());
   await counts.start();
   return counts;
 }

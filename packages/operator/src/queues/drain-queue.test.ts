@@ -10,36 +10,42 @@ const store = {
       : Promise.resolve({ status: id === 'runs' ? 'in_progress' : 'queued' } as ResponseRecord),
 };
 
-it('finds what a worker was given and has not begun', async () => {
-  const jobs = { worker: ['a'], time: [], claim: ['runs', 'foreign', 'b', 'a'] };
+interface Asked {
+  waitsFor: 'worker' | 'time' | 'claim';
+  first: number;
+}
+
+/** What is found to be waiting in a queue of which the test says who waits there, told as it is found. */
+function waitingIn(waitingIds: (asked: Asked) => string[]): AsyncIterable<readonly string[]> {
   const queue = {
-    waitingIds: (
-      _name: string,
-      { waitsFor, first }: { waitsFor: 'worker' | 'time' | 'claim'; first: number },
-    ) => Promise.resolve(jobs[waitsFor].slice(first)),
+    waitingIds: async (_name: string, asked: Asked) => Promise.resolve(waitingIds(asked)),
     remove: () => Promise.resolve(),
   };
+  return waitingResponses({ queue, store }, 'm');
+}
+
+async function allOf(waiting: AsyncIterable<readonly string[]>): Promise<string[]> {
   const found: string[] = [];
-  for await (const ids of waitingResponses({ queue, store }, 'm')) found.push(...ids);
-  expect(found).toEqual(['a', 'b']);
+  for await (const ids of waiting) found.push(...ids);
+  return found;
+}
+
+it('finds what a worker was given and has not begun', async () => {
+  const jobs = { worker: ['a'], time: [], claim: ['runs', 'foreign', 'b', 'a'] };
+  const waiting = waitingIn(({ waitsFor, first }) => jobs[waitsFor].slice(first));
+  expect(await allOf(waiting)).toEqual(['a', 'b']);
 });
 
 it('misses nobody who is let in while it looks', async () => {
   const lists = { worker: ['a'], time: ['b', 'c'], claim: [] as string[] };
   const letIn = () => lists.worker.push(...lists.time.splice(0, 1));
-  const queue = {
-    waitingIds: (
-      _name: string,
-      { waitsFor, first }: { waitsFor: 'worker' | 'time' | 'claim'; first: number },
-    ) => {
-      // The place that a cancelled one gave back is taken just before somebody looks there.
-      if (waitsFor === 'time') letIn();
-      return Promise.resolve(lists[waitsFor].slice(first, first + 100));
-    },
-    remove: () => Promise.resolve(),
-  };
+  const waiting = waitingIn(({ waitsFor, first }) => {
+    // The place that a cancelled one gave back is taken just before somebody looks there.
+    if (waitsFor === 'time') letIn();
+    return lists[waitsFor].slice(first, first + 100);
+  });
   const found: string[] = [];
-  for await (const ids of waitingResponses({ queue, store }, 'm')) {
+  for await (const ids of waiting) {
     found.push(...ids);
     for (const list of Object.values(lists))
       list.splice(0, list.length, ...list.filter((id) => !ids.includes(id)));
@@ -48,32 +54,21 @@ it('misses nobody who is let in while it looks', async () => {
 });
 
 it('finds what it can see of a line, and rejects where the rest cannot be read', async () => {
-  const queue = {
-    waitingIds: (
-      _name: string,
-      { waitsFor, first }: { waitsFor: 'worker' | 'time' | 'claim'; first: number },
-    ) =>
-      waitsFor === 'worker' && first > 0
-        ? Promise.reject(new Error('away'))
-        : Promise.resolve(waitsFor === 'claim' ? [] : [waitsFor].slice(first)),
-    remove: () => Promise.resolve(),
-  };
+  const waiting = waitingIn(({ waitsFor, first }) => {
+    if (waitsFor === 'worker' && first > 0) throw new Error('away');
+    return waitsFor === 'claim' ? [] : [waitsFor].slice(first);
+  });
   const found: string[] = [];
   const drain = async () => {
-    for await (const ids of waitingResponses({ queue, store }, 'm')) found.push(...ids);
+    for await (const ids of waiting) found.push(...ids);
   };
   await expect(drain()).rejects.toThrow('away');
   expect(found).toEqual(['worker', 'time']);
 });
 
 it('ends although some stay', async () => {
-  const queue = {
-    waitingIds: (_name: string, { first }: { first: number }) => Promise.resolve(['a', 'b'].slice(first)),
-    remove: () => Promise.resolve(),
-  };
-  const found: string[] = [];
-  for await (const ids of waitingResponses({ queue, store }, 'm')) found.push(...ids);
-  expect(found).toEqual(['a', 'b']);
+  const waiting = waitingIn(({ first }) => ['a', 'b'].slice(first));
+  expect(await allOf(waiting)).toEqual(['a', 'b']);
 });
 
 it.each([

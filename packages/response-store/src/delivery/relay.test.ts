@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { eventually, latch, within } from '@sluice/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { LargeValues } from '../large-values.ts';
 import { OpenEnds } from '../reading/open-ends.ts';
 import type { LargeValueConnection, RedisCommands, RedisSubscriber } from '../record/connection.ts';
@@ -8,11 +8,6 @@ import { redisKeys } from '../record/keys.ts';
 import { Relay } from './relay.ts';
 
 const end = '{"id":"r","sequence_number":3,"status":"completed"}';
-
-const relays: Relay[] = [];
-afterEach(() => {
-  for (const relay of relays.splice(0)) relay.stop();
-});
 
 /** A relay with a caller that waits for an end, over connections that do what the test says. */
 async function waitingRelay() {
@@ -33,7 +28,7 @@ async function waitingRelay() {
     ends: new OpenEnds({ ends: new LargeValues({} as LargeValueConnection), keys: redisKeys('t:') }),
     onError: (error) => errors.push(error),
   });
-  relays.push(relay);
+  onTestFinished(() => relay.stop());
   await relay.start();
   const responseId = `create-response_0${'a'.repeat(32)}`;
   const wait = relay.awaitEnd(responseId);

@@ -1,5 +1,5 @@
 import { completed, nothingProduced } from '@sluice/contract';
-import { said } from '@sluice/testing';
+import { randomFrom, said } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { BoundedReads } from './bounded-reads.ts';
 import { DerivedEvents, type LogReaderOptions } from './log-readers.ts';
@@ -329,7 +329,7 @@ describe('subscription', () => {
   });
 
   it.each(range(1, 60))('has no gap and no repeat whatever happens to messages (seed %i)', async (seed) => {
-    const random = randomNumbers(seed);
+    const random = randomFrom(seed);
     const { subscription, log, store } = subscribed({ readFirst: random() < 0.5 });
     const total = 40;
     const all = readAll(subscription);
@@ -360,15 +360,6 @@ describe('subscription', () => {
     expect(await all).toEqual({ numbers: range(0, total), last: end });
   });
 });
-
-/** The same numbers from 0 to 1 for the same seed. */
-function randomNumbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296;
-    return state / 4_294_967_296;
-  };
-}
 
 describe('a subscription to a response without a log', () => {
   const progress = { hasStarted: true, end: undefined as { kind: 'read'; json: string } | undefined };

@@ -1,20 +1,14 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigError, hashKey, loadSettings } from '@sluice/config';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
 import { wellFormedKey } from './api-keys.ts';
 import { developmentKey, findDevelopmentKey, keyOfKeylessService } from './development-key.ts';
 
-async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'sluice-key-'));
-  onTestFinished(() => rm(path, { recursive: true }));
-  return path;
-}
-
 describe('developmentKey', () => {
   it('makes a key once and finds it again', async () => {
-    const dataDir = join(await folder(), 'not', 'there', 'yet');
+    const dataDir = join(temporaryFolder(), 'not', 'there', 'yet');
     const first = await developmentKey(dataDir);
     const second = await developmentKey(dataDir);
     expect(first.isNew).toBe(true);
@@ -30,7 +24,7 @@ describe('developmentKey', () => {
   });
 
   it('gives one key to all who ask at once, and leaves one file', async () => {
-    const dataDir = await folder();
+    const dataDir = temporaryFolder();
     const keys = await Promise.all(Array.from({ length: 30 }, () => developmentKey(dataDir)));
     expect(new Set(keys.map(({ plain }) => plain)).size).toBe(1);
     expect(keys.filter(({ isNew }) => isNew)).toHaveLength(1);
@@ -39,7 +33,7 @@ describe('developmentKey', () => {
   });
 
   it.skipIf(process.platform === 'win32')('keeps the file for its owner alone', async () => {
-    const dataDir = await folder();
+    const dataDir = temporaryFolder();
     const { path } = await developmentKey(dataDir);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     await chmod(path, 0o644);
@@ -50,14 +44,14 @@ describe('developmentKey', () => {
   it.each(['', 'something else\n', `sk-sluice-dev-${'0'.repeat(37)}x`])(
     'refuses a file that holds %j',
     async (content) => {
-      const dataDir = await folder();
+      const dataDir = temporaryFolder();
       await writeFile(join(dataDir, 'development-key'), content);
       await expect(developmentKey(dataDir)).rejects.toThrow('holds no development key; remove it');
     },
   );
 
   it('says so when the folder cannot be used', async () => {
-    const dataDir = join(await folder(), 'file');
+    const dataDir = join(temporaryFolder(), 'file');
     await writeFile(dataDir, '');
     await expect(developmentKey(dataDir)).rejects.toThrow(ConfigError);
   });
@@ -65,7 +59,7 @@ describe('developmentKey', () => {
 
 /** A folder with a file of settings. */
 async function withFile(text: string, name = 'sluice.yaml'): Promise<string> {
-  const cwd = await folder();
+  const cwd = temporaryFolder();
   await writeFile(join(cwd, name), text);
   return cwd;
 }
@@ -94,7 +88,7 @@ describe('findDevelopmentKey', () => {
   });
 
   it('makes no key and no folder', async () => {
-    const cwd = await folder();
+    const cwd = temporaryFolder();
     expect(await findDevelopmentKey({ env: {}, argv: [], cwd })).toBeUndefined();
     expect(await readdir(cwd)).toEqual([]);
   });
@@ -125,7 +119,7 @@ describe('findDevelopmentKey', () => {
   });
 
   it('says so when the key is damaged or cannot be read', async () => {
-    const cwd = await folder();
+    const cwd = temporaryFolder();
     const sources = { env: {}, argv: [], cwd };
     await mkdir(join(cwd, '.data'));
     await writeFile(join(cwd, '.data', 'development-key'), 'sk-sluice-dev-');
@@ -141,14 +135,14 @@ const listeningOn = (host: string, dataDir: string) =>
 
 describe('a service without any key', () => {
   it('takes its development key on loopback', async () => {
-    const dataDir = await folder();
+    const dataDir = temporaryFolder();
     const { name, hash } = await keyOfKeylessService(listeningOn('127.0.0.1', dataDir));
     const plain = (await readFile(join(dataDir, 'development-key'), 'utf8')).trim();
     expect({ name, hash }).toEqual({ name: 'development', hash: hashKey(plain) });
   });
 
   it.each(['0.0.0.0', '::', 'example.com'])('may not run on %s, and makes no key there', async (host) => {
-    const dataDir = await folder();
+    const dataDir = temporaryFolder();
     await expect(keyOfKeylessService(listeningOn(host, dataDir))).rejects.toThrow(
       'HOST: is not a loopback address and there is no key; add `keys` to the file, make one with `sluice keys create`',
     );
