@@ -1,32 +1,27 @@
 import { forEachOnWire } from '@sluice/contract/tenant-limits';
 import { eventually } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
-import { type Service, startService } from './service.ts';
+import { testService } from './service.ts';
 
 const key = 'sk-team-a-0123456789abcdef';
 
-let service: Service;
-
-beforeAll(async () => {
-  service = await startService({
-    workers: 0,
-    settings: {
-      keys: [
-        {
-          name: 'team-a',
-          key,
-          weight: 2,
-          models: ['simulator'],
-          limits: { requestsPerMinute: 60, concurrent: 1, queued: 10 },
-        },
-      ],
-      providers: [{ id: 'simulator', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 }],
-      models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
-    },
-  });
-});
-afterAll(() => service?.stop());
+const service = testService(() => ({
+  workers: 0,
+  settings: {
+    keys: [
+      {
+        name: 'team-a',
+        key,
+        weight: 2,
+        models: ['simulator'],
+        limits: { requestsPerMinute: 60, concurrent: 1, queued: 10 },
+      },
+    ],
+    providers: [{ id: 'simulator', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 }],
+    models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
+  },
+}));
 
 const sluice = (command: 'keys' | 'tenants', ...args: string[]) => service.run(command, ...args);
 

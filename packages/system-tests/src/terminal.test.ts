@@ -6,24 +6,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { latch } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Caller, callerOf } from './caller.ts';
-import { type Service, startService } from './service.ts';
+import { describe, expect, it } from 'vitest';
+import { testService } from './service.ts';
 import { type SluiceProcess, type SluiceProcessOptions, startProcess } from './sluice-process.ts';
 
-let service: Service;
-let caller: Caller;
-let url: string;
-
-beforeAll(async () => {
-  service = await startService();
-  url = service.apiUrls[0] ?? '';
-  caller = callerOf(url, service.key);
-});
-afterAll(() => service?.stop());
+const service = testService();
 
 function responses(args: readonly string[], env: Record<string, string> = {}, cwd?: string): SluiceProcess {
-  const known = { SLUICE_URL: url, SLUICE_API_KEY: service.key };
+  const known = { SLUICE_URL: service.apiUrls[0] ?? '', SLUICE_API_KEY: service.key };
   return startProcess({
     command: 'responses',
     args,
@@ -50,12 +40,12 @@ async function said(process: SluiceProcess): Promise<{ code: number | null; out:
 }
 
 const inBackground = (input: string, more: object = {}) =>
-  caller.create({ input, background: true, ...more }).then(({ body }) => body.id);
+  service.caller.create({ input, background: true, ...more }).then(({ body }) => body.id);
 
 /** A background stream that has begun, and the promise of its end. */
 async function streaming(input: string): Promise<{ id: string; ended: Promise<unknown> }> {
   const begun = latch<string>();
-  const ended = caller.stream(
+  const ended = service.caller.stream(
     { input, background: true },
     {
       onEvent: (event) => {
@@ -68,7 +58,7 @@ async function streaming(input: string): Promise<{ id: string; ended: Promise<un
 
 describe('sluice responses', () => {
   it('get shows one response, for people or as JSON', async () => {
-    const { body } = await caller.create({ input: 'Hello!' });
+    const { body } = await service.caller.create({ input: 'Hello!' });
     const shown = await said(responses(['get', body.id]));
     expect(shown).toMatchObject({ code: 0, errors: '' });
     expect(shown.out).toMatch(/^id +create-response_\w+\nstatus +completed\nmodel +simulator\n/);
@@ -79,7 +69,8 @@ describe('sluice responses', () => {
 
   it('list shows the newest first, and the rest behind an id', async () => {
     const ids = [];
-    for (let at = 0; at < 3; at += 1) ids.unshift((await caller.create({ input: `Number ${at}` })).body.id);
+    for (let at = 0; at < 3; at += 1)
+      ids.unshift((await service.caller.create({ input: `Number ${at}` })).body.id);
     const idsIn = (text: string) => text.match(/create-response_\w+/g) ?? [];
     const first = await said(responses(['list', '--limit', '2']));
     expect(idsIn(first.out).slice(0, 2)).toEqual(ids.slice(0, 2));
