@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { duringTests } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { testService } from './service.ts';
-import { startProcess } from './sluice-process.ts';
+import { linesOfJson, startProcess } from './sluice-process.ts';
 
 const folder = duringTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-batch-')));
 const service = testService(() => ({
@@ -37,8 +37,10 @@ async function aFile(name: string, lines: readonly string[]): Promise<void> {
 }
 
 async function idsIn(name: string): Promise<string[]> {
-  const lines = (await readFile(join(folder.path, name), 'utf8')).trimEnd().split('\n');
-  return lines.map((line) => (JSON.parse(line) as { custom_id: string }).custom_id).toSorted();
+  const text = await readFile(join(folder.path, name), 'utf8');
+  return linesOfJson<{ custom_id: string }>(text)
+    .map(({ custom_id: id }) => id)
+    .toSorted();
 }
 
 describe('sluice batch run', () => {

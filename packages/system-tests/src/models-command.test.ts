@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
 import { promptOf, startScriptedUpstream } from './scripted-upstream.ts';
 import { testService } from './service.ts';
+import { linesOfJson } from './sluice-process.ts';
 
 /** The models that the upstream lists. */
 let listed = ['qwen3:8b', 'llama3'];
@@ -36,12 +37,6 @@ const service = testService(() => ({
 }));
 
 const models = (...args: string[]) => service.run('models', ...args);
-
-const rowsOf = ({ output }: { output: string }) =>
-  output
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 /** The ids of the models of each api. */
 const offered = () =>
@@ -90,7 +85,7 @@ describe('sluice models', () => {
   it('shows one, as JSON, with what waits in its queue', async () => {
     const { code, output } = await models('own', '--json');
     expect(code).toBe(0);
-    expect(rowsOf({ output })).toEqual([
+    expect(linesOfJson(output)).toEqual([
       {
         model: 'own',
         from: 'file',
@@ -110,8 +105,8 @@ describe('sluice models', () => {
   it('shows the same by the name of its command', async () => {
     const [bare, named] = [await models('--json'), await models('list', '--json')];
     expect(named.code).toBe(0);
-    expect(rowsOf(named)).toEqual(rowsOf(bare));
-    expect(rowsOf(await models('list', 'own', '--json'))).toMatchObject([{ model: 'own' }]);
+    expect(linesOfJson(named.output)).toEqual(linesOfJson(bare.output));
+    expect(linesOfJson((await models('list', 'own', '--json')).output)).toMatchObject([{ model: 'own' }]);
     expect((await models('--json', 'list')).code).toBe(0);
     expect(await models('list', 'own', 'new')).toMatchObject({ code: 2 });
   });

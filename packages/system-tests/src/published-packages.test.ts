@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
 import { duringTests, workspace } from '@sluice/testing';
 import { testService } from './service.ts';
-import { bareEnvironment, startProcess } from './sluice-process.ts';
+import { bareEnvironment, linesOfJson, startProcess } from './sluice-process.ts';
 
 // What `npm run release` publishes, installed into empty folders as its users do. Nothing is asked of a registry but a Node.js that this
 // machine lacks.
@@ -25,10 +25,7 @@ beforeAll(async () => {
     join(workspace, '.ci/pack.mjs'),
     join(folder.path, 'packed'),
   ]);
-  [client = '', command = ''] = stdout
-    .trim()
-    .split('\n')
-    .map((line) => (JSON.parse(line) as { file: string }).file);
+  [client = '', command = ''] = linesOfJson<{ file: string }>(stdout).map(({ file }) => file);
 });
 
 /** An empty folder with a package unpacked where npm would put it, and what it depends on. */

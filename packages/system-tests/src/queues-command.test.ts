@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { eventually } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { testService } from './service.ts';
+import { linesOfJson } from './sluice-process.ts';
 
 const service = testService(() => ({
   workers: 0,
@@ -18,11 +19,7 @@ const queues = (...args: string[]) => service.run('queues', ...args);
 
 async function listed(queue: string, ...args: string[]): Promise<Record<string, unknown>> {
   const { output } = await queues('list', '--json', ...args);
-  const lines = output
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
-  return lines.find((line) => line['queue'] === queue) ?? {};
+  return linesOfJson(output).find((line) => line['queue'] === queue) ?? {};
 }
 
 const inBackground = async (model: string) =>

@@ -3,6 +3,7 @@ import { eventually } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
 import { testService } from './service.ts';
+import { linesOfJson } from './sluice-process.ts';
 
 const key = 'sk-team-a-0123456789abcdef';
 
@@ -27,10 +28,7 @@ const sluice = (command: 'keys' | 'tenants', ...args: string[]) => service.run(c
 
 /** What the command prints as JSON, one line for each tenant. */
 const tenantsOf = async (...args: string[]) =>
-  (await sluice('tenants', '--json', ...args)).output
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  linesOfJson((await sluice('tenants', '--json', ...args)).output);
 
 /** Budgets and tokens, where there is no limit of them. */
 const notCounted = {

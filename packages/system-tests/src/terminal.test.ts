@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,12 @@ import { promisify } from 'node:util';
 import { latch } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { testService } from './service.ts';
-import { type SluiceProcess, type SluiceProcessOptions, startProcess } from './sluice-process.ts';
+import {
+  linesOfJson,
+  type SluiceProcess,
+  type SluiceProcessOptions,
+  startProcess,
+} from './sluice-process.ts';
 
 const service = testService();
 
@@ -22,15 +27,7 @@ function responses(args: readonly string[], env: Record<string, string> = {}, cw
   });
 }
 
-/** Calls a function with a new folder. */
-async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-terminal-'));
-  try {
-    await run(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
+const newFolder = () => mkdtempDisposable(join(tmpdir(), 'sluice-terminal-'));
 
 /** Runs a command to its end. */
 async function said(process: SluiceProcess): Promise<{ code: number | null; out: string; errors: string }> {
@@ -86,10 +83,7 @@ describe('sluice responses', () => {
     expect((await said(responses(['cancel', id]))).out).toMatch(/^status +cancelled$/m);
     const whole = await said(process);
     await ended;
-    const events = whole.out
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { sequence_number: number });
+    const events = linesOfJson<{ sequence_number: number }>(whole.out);
     expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, at) => at));
     const last = events.length - 1;
     const rest = await said(responses(['tail', id, '--after', String(last - 2), '--json']));
@@ -125,30 +119,30 @@ describe('sluice responses', () => {
   });
 
   it('takes a variable that is set to nothing as not set', async () => {
-    await inFolder(async (cwd) => {
-      const { code, errors } = await said(responses(['list'], { SLUICE_API_KEY: '', DATA_DIR: '' }, cwd));
-      expect([code, errors]).toEqual([2, expect.stringMatching(/an API key is missing/)]);
-    });
+    await using folder = await newFolder();
+    const { code, errors } = await said(
+      responses(['list'], { SLUICE_API_KEY: '', DATA_DIR: '' }, folder.path),
+    );
+    expect([code, errors]).toEqual([2, expect.stringMatching(/an API key is missing/)]);
   });
 
   it('finds the development key where the service was told to keep it', async () => {
-    await inFolder(async (cwd) => {
-      const settings = { keyPrefix: `${service.redis.prefix}:own:`, dataDir: './kept-here' };
-      await writeFile(join(cwd, 'own.yaml'), JSON.stringify(settings));
-      const env = { SLUICE_CONFIG: 'own.yaml', REDIS_URL: service.redis.url, PORT: '0', ADMIN_PORT: '0' };
-      const api = startProcess({ command: 'api', env, cwd });
-      try {
-        const { url: ownUrl } = await api.logged('api ready', { timeoutMs: 60_000 });
-        const told = { SLUICE_URL: String(ownUrl), SLUICE_API_KEY: '' };
-        const byVariable = await said(responses(['list'], { ...told, SLUICE_CONFIG: 'own.yaml' }, cwd));
-        expect(byVariable).toEqual({ code: 0, out: 'No responses.\n', errors: '' });
-        expect(await said(responses(['list', '--config', 'own.yaml'], told, cwd))).toEqual(byVariable);
-        const asJson = await said(responses(['list', '--json', '--data-dir', 'kept-here'], told, cwd));
-        expect(asJson).toEqual({ code: 0, out: '', errors: '' });
-      } finally {
-        await api.stop();
-      }
-    });
+    await using folder = await newFolder();
+    const settings = { keyPrefix: `${service.redis.prefix}:own:`, dataDir: './kept-here' };
+    await writeFile(join(folder.path, 'own.yaml'), JSON.stringify(settings));
+    const env = { SLUICE_CONFIG: 'own.yaml', REDIS_URL: service.redis.url, PORT: '0', ADMIN_PORT: '0' };
+    const api = startProcess({ command: 'api', env, cwd: folder.path });
+    try {
+      const { url: ownUrl } = await api.logged('api ready', { timeoutMs: 60_000 });
+      const told = { SLUICE_URL: String(ownUrl), SLUICE_API_KEY: '' };
+      const byVariable = await said(responses(['list'], { ...told, SLUICE_CONFIG: 'own.yaml' }, folder.path));
+      expect(byVariable).toEqual({ code: 0, out: 'No responses.\n', errors: '' });
+      expect(await said(responses(['list', '--config', 'own.yaml'], told, folder.path))).toEqual(byVariable);
+      const asJson = await said(responses(['list', '--json', '--data-dir', 'kept-here'], told, folder.path));
+      expect(asJson).toEqual({ code: 0, out: '', errors: '' });
+    } finally {
+      await api.stop();
+    }
   });
 
   it('says where to go on when the service is gone in the middle of a stream', async () => {
