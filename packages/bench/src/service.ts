@@ -109,3 +109,16 @@ export async function startService(options: ServiceOptions): Promise<BenchServic
     },
   };
 }
+
+/** The processes that a response passes through, by their roles. */
+export function processesOf(
+  { api }: BenchService,
+  worker: Pick<Child, 'pid'>,
+  upstream: Pick<Child, 'pid'>,
+): Map<string, Pick<Child, 'pid'>> {
+  return new Map([
+    ['api', api],
+    ['worker', worker],
+    ['upstream', upstream],
+  ]);
+}

@@ -45,7 +45,7 @@ const weather = tool({
 export function testAiSdk(provider: AiSdkProvider): void {
   const site = clientSite();
 
-  const at = (mount: Mount, key = site().key) => provider.modelAt(site().baseUrl(mount), key);
+  const at = (mount: Mount, key = site.key) => provider.modelAt(site.baseUrl(mount), key);
 
   describe.each(mounts)(`${provider.name} at $mount`, ({ mount }) => {
     it('`generateText`', async () => {
@@ -107,7 +107,7 @@ export function testAiSdk(provider: AiSdkProvider): void {
         ],
       });
       expect(text).toBe(`user: ${prompt}`);
-      expect(JSON.stringify(site().model.requestsFor(prompt)[0]?.body)).toContain('iVBORw0KGgo=');
+      expect(JSON.stringify(site.model.requestsFor(prompt)[0]?.body)).toContain('iVBORw0KGgo=');
     });
 
     it('an answer that was cut short', async () => {
@@ -262,7 +262,7 @@ export function testAiSdk(provider: AiSdkProvider): void {
         const prompt = onlyPrompt('Tell me of Bergen');
         // The model says something where it has to call a tool, as often as it is asked.
         const call = generateText({
-          model: provider.modelAt(site().baseUrl(mount), site().key, send)('scripted'),
+          model: provider.modelAt(site.baseUrl(mount), site.key, send)('scripted'),
           prompt,
           tools: { get_weather: weather },
           toolChoice: 'required',
@@ -273,7 +273,7 @@ export function testAiSdk(provider: AiSdkProvider): void {
           statusCode: 500,
           responseBody: expect.stringContaining('invalid_model_output'),
         });
-        return site().model.requestsFor(prompt).length;
+        return site.model.requestsFor(prompt).length;
       };
       expect(await callsOf(fetchOnce)).toBe(2);
       expect(await callsOf(fetch)).toBe(4);
@@ -299,7 +299,7 @@ export function testAiSdk(provider: AiSdkProvider): void {
       }
       expect(types.at(-1)).toBe('abort');
       const [request] = await eventually(() => {
-        const requests = site().model.requestsFor(prompt);
+        const requests = site.model.requestsFor(prompt);
         return requests.length > 0 && requests;
       });
       expect(await request?.ended).toBe('aborted');

@@ -23,12 +23,12 @@ describe.each(mounts)('@anthropic-ai/sdk at $mount', ({ mount }) => {
   // It adds `/v1` to its address itself.
   const clientWith = (apiKey: string, maxRetries = 0) =>
     new Anthropic({
-      baseURL: site().baseUrl(mount).replace(/\/v1$/, ''),
+      baseURL: site.baseUrl(mount).replace(/\/v1$/, ''),
       apiKey,
       authToken: null,
       maxRetries,
     });
-  const client = () => clientWith(site().key);
+  const client = () => clientWith(site.key);
 
   it('`create`', async () => {
     const message = await client().messages.create({ ...asked, messages: user('Tell me of Bergen.') });
@@ -163,7 +163,7 @@ describe.each(mounts)('@anthropic-ai/sdk at $mount', ({ mount }) => {
       ],
     });
     expect(textOf(message)).toBe(`user: ${prompt}`);
-    const [request] = site().model.requestsFor(prompt);
+    const [request] = site.model.requestsFor(prompt);
     expect(JSON.stringify(request?.body)).toMatch(/iVBORw0KGgo=.*JVBERi0=/);
   });
 
@@ -254,7 +254,7 @@ describe.each(mounts)('@anthropic-ai/sdk at $mount', ({ mount }) => {
     const prompt = onlyPrompt('Stall');
     const stream = await client().messages.create({ ...asked, messages: user(prompt), stream: true });
     for await (const { type } of stream) if (type === 'content_block_delta') stream.controller.abort();
-    expect(await site().model.requestsFor(prompt)[0]?.ended).toBe('aborted');
+    expect(await site.model.requestsFor(prompt)[0]?.ended).toBe('aborted');
   });
 
   const asking = ({ baseUrl, apiKey, prompt, once, maxRetries }: Asked) => ({

@@ -18,8 +18,8 @@ weather = {"name": "get_weather", "input_schema": {
 
 describe.skipIf(!hasPackage).each(mounts)('anthropic for Python at $mount', ({ mount }) => {
   // It adds `/v1` to its address itself.
-  const session = pythonSession('anthropic', () => site().baseUrl(mount).replace(/\/v1$/, ''));
-  const python = (script: string, key = site().key) => session().run(`${beginning}${script}`, key);
+  const session = pythonSession('anthropic', () => site.baseUrl(mount).replace(/\/v1$/, ''));
+  const python = (script: string, key = site.key) => session.run(`${beginning}${script}`, key);
 
   it('`create`', async () => {
     const script = `
@@ -116,7 +116,7 @@ said = user([{"type": "text", "text": "${prompt}"},
 show(text=messages.create(**asked, messages=said).content[0].text)
 `;
     expect(await python(script)).toEqual({ text: `user: ${prompt}` });
-    const [request] = site().model.requestsFor(prompt);
+    const [request] = site.model.requestsFor(prompt);
     expect(JSON.stringify(request?.body)).toMatch(/iVBORw0KGgo=.*JVBERi0=/);
   });
 
@@ -199,7 +199,7 @@ with messages.stream(**asked, messages=user("${prompt}")) as stream:
     show(first=next(stream.text_stream))
 `;
     expect(await python(script)).toEqual({ first: 'Well, ' });
-    expect(await site().model.requestsFor(prompt)[0]?.ended).toBe('aborted');
+    expect(await site.model.requestsFor(prompt)[0]?.ended).toBe('aborted');
   });
 
   testBrokenConnections({

@@ -35,7 +35,7 @@ export async function readStream(pieces: () => AsyncIterable<string>): Promise<S
 
 /** A client by its own calls. */
 export interface RetryingClient {
-  site: () => ClientSite;
+  site: ClientSite;
   mount: Mount;
   /** The text of a whole answer. */
   whole: (asked: Asked) => Promise<string>;
@@ -59,8 +59,8 @@ export function testBrokenConnections({
   cutRemark,
 }: RetryingClient): void {
   const ask = (asked: Partial<Asked> = {}): Asked => ({
-    baseUrl: `${site().path.url}${mount}`,
-    apiKey: site().key,
+    baseUrl: `${site.path.url}${mount}`,
+    apiKey: site.key,
     prompt: onlyPrompt('Tell me of Bergen'),
     once: randomUUID(),
     maxRetries: 2,
@@ -69,7 +69,7 @@ export function testBrokenConnections({
   const bergen = 'Bergen lies between seven mountains.';
 
   it('a stream whose connection breaks, and again with its `Idempotency-Key`', async (context) => {
-    const { path, model } = site();
+    const { path, model } = site;
     const asked = ask({ prompt: onlyPrompt('Hold on') });
     path.breakAfter('Well, ');
     expect(await stream(asked)).toEqual({ text: 'Well, ', error: cutError });
@@ -81,7 +81,7 @@ export function testBrokenConnections({
   });
 
   it('an answer that is lost, which it asks for again by itself', async () => {
-    const { path, model } = site();
+    const { path, model } = site;
     for (const read of [whole, async (asked: Asked) => (await stream(asked)).text]) {
       const asked = ask();
       const before = path.statuses.length;
@@ -93,7 +93,7 @@ export function testBrokenConnections({
   });
 
   it('429 of a key whose queue is full, which it waits out', async () => {
-    const { path, fillNarrowKey } = site();
+    const { path, fillNarrowKey } = site;
     const makeRoom = await fillNarrowKey();
     const before = path.statuses.length;
     const answer = whole(ask({ apiKey: narrowKey }));

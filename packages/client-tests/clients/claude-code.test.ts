@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { duringTests } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
 import { clientSite, type Mount, mounts, oneRequestKeys, onlyPrompt } from '../src/client-site.ts';
 import { claudeCodeVersion } from '../src/tested-clients.ts';
 import { remark } from './remark.ts';
@@ -45,24 +46,19 @@ interface ClaudeOptions {
 }
 
 const site = clientSite();
-let directory: string;
-
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'sluice-claude-'));
-});
-afterAll(() => rm(directory, { recursive: true, force: true }));
+const folder = duringTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-claude-')));
 
 /** Runs Claude Code with one prompt to its end and returns what it printed. Whatever is not on loopback is out of its reach. */
 async function claude(options: ClaudeOptions): Promise<{ code: number | null; lines: ClaudeLine[] }> {
-  const { mount, prompt, model = 'scripted', key = site().key, args = [], env = {}, until } = options;
+  const { mount, prompt, model = 'scripted', key = site.key, args = [], env = {}, until } = options;
   const { code, lines } = await runProgram({
     file: 'claude',
     args: ['-p', prompt, '--model', model, '--output-format', 'stream-json', '--verbose', ...args],
-    cwd: directory,
+    cwd: folder.path,
     env: {
-      HOME: directory,
+      HOME: folder.path,
       // It adds `/v1` to its address itself.
-      ANTHROPIC_BASE_URL: site().baseUrl(mount).replace(/\/v1$/, ''),
+      ANTHROPIC_BASE_URL: site.baseUrl(mount).replace(/\/v1$/, ''),
       ANTHROPIC_AUTH_TOKEN: key,
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       CLAUDE_CODE_MAX_RETRIES: '0',
@@ -132,6 +128,6 @@ describe.skipIf(!hasClaude).each(mounts)('Claude Code at $mount', ({ mount }) =>
   it('ending it in mid-stream cancels the response', async () => {
     const prompt = onlyPrompt('Stall');
     await claude({ mount, prompt, args: ['--include-partial-messages'], until: 'Well, ' });
-    expect(await site().model.requestsFor(prompt)[0]?.ended).toBe('aborted');
+    expect(await site.model.requestsFor(prompt)[0]?.ended).toBe('aborted');
   });
 });

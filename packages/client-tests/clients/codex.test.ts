@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { duringTests } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
 import { clientSite, type Mount, mounts, oneRequestKeys, onlyPrompt } from '../src/client-site.ts';
 import { remark } from './remark.ts';
 import { runProgram } from './terminal-program.ts';
@@ -41,16 +42,11 @@ interface CodexOptions {
 }
 
 const site = clientSite();
-let directory: string;
-
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'sluice-codex-'));
-});
-afterAll(() => rm(directory, { recursive: true, force: true }));
+const folder = duringTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-codex-')));
 
 /** Where Codex keeps its settings and sessions. */
 async function codexHome({ mount, usesWebSocket = false }: CodexOptions): Promise<string> {
-  const home = join(directory, `home${mount.replaceAll('/', '-')}-${usesWebSocket}`);
+  const home = join(folder.path, `home${mount.replaceAll('/', '-')}-${usesWebSocket}`);
   await mkdir(home, { recursive: true });
   const settings = `
 model_provider = "sluice"
@@ -61,7 +57,7 @@ enabled = false
 
 [model_providers.sluice]
 name = "Sluice"
-base_url = "${site().baseUrl(mount)}"
+base_url = "${site.baseUrl(mount)}"
 env_key = "SLUICE_API_KEY"
 wire_api = "responses"
 request_max_retries = 0
@@ -74,14 +70,14 @@ supports_websockets = ${usesWebSocket}
 
 /** Runs Codex with one prompt to its end and returns what it printed. Whatever is not on loopback is out of its reach. */
 async function codex(options: CodexOptions): Promise<{ code: number | null; events: CodexEvent[] }> {
-  const { prompt, model = 'scripted', key = site().key, isResumed = false } = options;
+  const { prompt, model = 'scripted', key = site.key, isResumed = false } = options;
   const args = ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', '--json'];
   args.push('--model', model, ...(isResumed ? ['resume', '--last'] : []), prompt);
   const { code, lines } = await runProgram({
     file: process.execPath,
     args: [resolve('@openai/codex/bin/codex.js'), ...args],
-    cwd: directory,
-    env: { HOME: directory, CODEX_HOME: await codexHome(options), SLUICE_API_KEY: key },
+    cwd: folder.path,
+    env: { HOME: folder.path, CODEX_HOME: await codexHome(options), SLUICE_API_KEY: key },
   });
   return { code, events: lines as CodexEvent[] }; // as it prints them
 }
@@ -150,7 +146,7 @@ describe.skipIf(!hasCodex).each(mounts)('Codex CLI at $mount', ({ mount }) => {
     expect(code).toBe(0);
     expect(itemsOf(events, 'command_execution')).toMatchObject([{ exit_code: 0 }]);
     expect(answerIn(events)).toMatch(/^The tools say: .*from-the-42/s);
-    expect(site().model.requestsFor(prompt)).toHaveLength(2);
+    expect(site.model.requestsFor(prompt)).toHaveLength(2);
     expect(events.filter(({ type }) => type === 'error')).toEqual([]);
   });
 });

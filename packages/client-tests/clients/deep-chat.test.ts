@@ -1,27 +1,17 @@
 import { chromiumPath, launchChromium } from '@sluice/system-tests/chromium';
-import { afterAll, beforeAll, describe, it } from 'vitest';
-import { type ClientSite, mounts, startClientSite } from '../src/client-site.ts';
-import { type ChatSite, startChatSite } from './chat-site.ts';
+import { duringTests } from '@sluice/testing';
+import { describe, it } from 'vitest';
+import { mounts, startClientSite } from '../src/client-site.ts';
+import { startChatSite } from './chat-site.ts';
 
 if (chromiumPath === undefined) console.warn('The tests of Deep Chat need Chromium and are skipped.');
 
 const answer = 'Bergen lies between seven mountains.';
 
 describe.skipIf(chromiumPath === undefined).each(mounts)('Deep Chat at $mount', ({ mount }) => {
-  let chat: ChatSite;
-  let site: ClientSite;
-  let browser: Awaited<ReturnType<typeof launchChromium>>;
-
-  beforeAll(async () => {
-    chat = await startChatSite('deep-chat-page');
-    site = await startClientSite({ corsOrigins: [chat.origin] });
-    browser = await launchChromium();
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await site?.[Symbol.asyncDispose]();
-    await chat?.close();
-  });
+  const chat = duringTests(() => startChatSite('deep-chat-page'));
+  const site = duringTests(() => startClientSite({ corsOrigins: [chat.origin] }));
+  const browser = duringTests(launchChromium);
 
   const open = async (path: string, { isStream = false, key = site.key, model = 'scripted' } = {}) => {
     const page = await (await browser.newContext()).newPage();

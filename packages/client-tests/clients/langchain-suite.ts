@@ -46,8 +46,8 @@ export function testLangChain({
   const site = clientSite();
 
   describe.each(mounts)(`${name} at $mount`, ({ mount }) => {
-    const chat = (model: string, apiKey = site().key) =>
-      chatOf({ baseUrl: site().baseUrl(mount), model, apiKey, maxRetries: 0, headers: {} });
+    const chat = (model: string, apiKey = site.key) =>
+      chatOf({ baseUrl: site.baseUrl(mount), model, apiKey, maxRetries: 0, headers: {} });
 
     it('`invoke`', async () => {
       const message = await chat('scripted').invoke('Tell me of Bergen.');
@@ -90,7 +90,7 @@ export function testLangChain({
       });
       const message = await chat('scripted').invoke([said]);
       expect(message.text).toBe(`user: ${prompt}`);
-      expect(JSON.stringify(site().model.requestsFor(prompt)[0]?.body)).toContain('iVBORw0KGgo=');
+      expect(JSON.stringify(site.model.requestsFor(prompt)[0]?.body)).toContain('iVBORw0KGgo=');
     });
 
     it.each(['scripted', 'scripted-chat'])('tools in several steps, with %s', async (model) => {
@@ -180,7 +180,7 @@ export function testLangChain({
         }
       };
       await expect(reading()).rejects.toThrow();
-      expect(await site().model.requestsFor(prompt)[0]?.ended).toBe('aborted');
+      expect(await site.model.requestsFor(prompt)[0]?.ended).toBe('aborted');
     });
 
     const asking = ({ once, prompt: _prompt, ...options }: Asked) =>

@@ -24,8 +24,8 @@ function agent(model: string) {
 describe.each(mounts)('OpenAI Agents SDK at $mount', ({ mount }) => {
   const providerWith = (options: { useResponsesWebSocket?: boolean } = {}) =>
     new OpenAIProvider({
-      baseURL: site().baseUrl(mount),
-      apiKey: site().key,
+      baseURL: site.baseUrl(mount),
+      apiKey: site.key,
       useResponses: true,
       ...options,
     });
@@ -117,7 +117,7 @@ describe.each(mounts)('OpenAI Agents SDK at $mount', ({ mount }) => {
     const abort = new AbortController();
     const result = await runner().run(agent('scripted'), prompt, { stream: true, signal: abort.signal });
     for await (const _ of result.toTextStream()) abort.abort();
-    expect(await site().model.requestsFor(prompt)[0]?.ended).toBe('aborted');
+    expect(await site.model.requestsFor(prompt)[0]?.ended).toBe('aborted');
   });
 
   it('a tool loop over a WebSocket', async () => {

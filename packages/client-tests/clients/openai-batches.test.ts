@@ -1,30 +1,27 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { eventually } from '@sluice/testing';
+import { duringTests, eventually } from '@sluice/testing';
 import OpenAI, { toFile } from 'openai';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { clientSite, mounts, onlyPrompt } from '../src/client-site.ts';
 import { hasPython, pythonSession } from './python-session.ts';
 
 const hasPackage = hasPython('openai');
 
-let receiver: Server;
 /** The deliveries of webhooks. */
 const received: { body: string; headers: IncomingMessage['headers'] }[] = [];
 
-beforeAll(async () => {
-  receiver = createServer((request, reply) => {
+const receiver = duringTests(async () => {
+  const server = createServer((request, reply) => {
     void text(request).then((body) => {
       received.push({ body, headers: request.headers });
       reply.writeHead(204).end();
     });
   });
-  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-});
-afterAll(() => {
-  receiver?.closeAllConnections();
-  receiver?.close();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return server;
 });
 beforeEach(() => {
   received.length = 0;
@@ -49,9 +46,9 @@ const linesFor = (prompt: string) =>
 describe.each(mounts)('openai with files, batches, usage and webhooks at $mount', ({ mount }) => {
   const client = () =>
     new OpenAI({
-      baseURL: site().baseUrl(mount),
-      apiKey: site().key,
-      adminAPIKey: site().key,
+      baseURL: site.baseUrl(mount),
+      apiKey: site.key,
+      adminAPIKey: site.key,
       maxRetries: 0,
     });
 
@@ -111,8 +108,8 @@ describe.each(mounts)('openai with files, batches, usage and webhooks at $mount'
 describe.skipIf(!hasPackage).each(mounts)(
   'openai for Python with files, batches, usage and webhooks at $mount',
   ({ mount }) => {
-    const session = pythonSession('openai', () => site().baseUrl(mount));
-    const python = (script: string) => session().run(script, site().key);
+    const session = pythonSession('openai', () => site.baseUrl(mount));
+    const python = (script: string) => session.run(script, site.key);
 
     it('`batches`, `files`, and `admin.organization.usage` of them', async () => {
       const script = `

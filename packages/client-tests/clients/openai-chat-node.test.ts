@@ -26,8 +26,8 @@ const person = z.object({ name: z.string(), age: z.number() });
 
 describe.each(mounts)('openai with chat completions at $mount', ({ mount }) => {
   const clientWith = (apiKey: string) =>
-    new OpenAI({ baseURL: site().baseUrl(mount), apiKey, maxRetries: 0 }).chat.completions;
-  const chat = () => clientWith(site().key);
+    new OpenAI({ baseURL: site.baseUrl(mount), apiKey, maxRetries: 0 }).chat.completions;
+  const chat = () => clientWith(site.key);
 
   it('`create`', async () => {
     const {
@@ -124,7 +124,7 @@ describe.each(mounts)('openai with chat completions at $mount', ({ mount }) => {
       ],
     });
     expect(choices[0]?.message.content).toBe(`user: ${prompt}`);
-    const [request] = site().model.requestsFor(prompt);
+    const [request] = site.model.requestsFor(prompt);
     expect(JSON.stringify(request?.body)).toMatch(/iVBORw0KGgo=.*JVBERi0=/);
   });
 
@@ -180,7 +180,7 @@ describe.each(mounts)('openai with chat completions at $mount', ({ mount }) => {
     const prompt = onlyPrompt('Stall');
     const stream = await chat().create({ model: 'scripted', messages: user(prompt), stream: true });
     for await (const { choices } of stream) if (choices[0]?.delta.content) stream.controller.abort();
-    expect(await site().model.requestsFor(prompt)[0]?.ended).toBe('aborted');
+    expect(await site.model.requestsFor(prompt)[0]?.ended).toBe('aborted');
   });
 
   const asking = ({ baseUrl, apiKey, prompt, once, maxRetries }: Asked) => ({

@@ -19,8 +19,8 @@ weather = {"type": "function", "function": {"name": "get_weather", "parameters":
 describe.skipIf(!hasPackage).each(mounts)(
   'openai for Python with chat completions at $mount',
   ({ mount }) => {
-    const session = pythonSession('openai', () => site().baseUrl(mount));
-    const python = (script: string, key = site().key) => session().run(`${beginning}${script}`, key);
+    const session = pythonSession('openai', () => site.baseUrl(mount));
+    const python = (script: string, key = site.key) => session.run(`${beginning}${script}`, key);
 
     it('`create`, whole and with `stream=True`, and their usage', async () => {
       const script = `
@@ -89,7 +89,7 @@ said = user([{"type": "text", "text": "${prompt}"}, image])
 show(text=chat.create(model="scripted", messages=said).choices[0].message.content)
 `;
       expect(await python(script)).toEqual({ text: `user: ${prompt}` });
-      expect(JSON.stringify(site().model.requestsFor(prompt)[0]?.body)).toContain('iVBORw0KGgo=');
+      expect(JSON.stringify(site.model.requestsFor(prompt)[0]?.body)).toContain('iVBORw0KGgo=');
     });
 
     it('errors: 400 and 401', async () => {
@@ -140,7 +140,7 @@ with chat.create(model="scripted", messages=user("${prompt}"), stream=True) as s
     show(first=next(chunk.choices[0].delta.content for chunk in stream if chunk.choices[0].delta.content))
 `;
       expect(await python(script)).toEqual({ first: 'Well, ' });
-      expect(await site().model.requestsFor(prompt)[0]?.ended).toBe('aborted');
+      expect(await site.model.requestsFor(prompt)[0]?.ended).toBe('aborted');
     });
 
     testBrokenConnections({

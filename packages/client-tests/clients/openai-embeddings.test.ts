@@ -5,8 +5,8 @@ import { clientSite, mounts, oneRequestKeys } from '../src/client-site.ts';
 const site = clientSite();
 
 describe.each(mounts)('openai with embeddings at $mount', ({ mount }) => {
-  const embeddings = (apiKey = site().key) =>
-    new OpenAI({ baseURL: site().baseUrl(mount), apiKey, maxRetries: 0 }).embeddings;
+  const embeddings = (apiKey = site.key) =>
+    new OpenAI({ baseURL: site.baseUrl(mount), apiKey, maxRetries: 0 }).embeddings;
   const input = ['The cat sat.', 'The cat ran.', 'Rain falls.'];
 
   it('`create`', async () => {

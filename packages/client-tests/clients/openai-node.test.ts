@@ -52,8 +52,8 @@ const slowly = '[[sluice: tokens=40 tokens_per_second=200]]';
 
 describe.each(mounts)('openai at $mount', ({ mount, object }) => {
   const clientWith = (apiKey: string, maxRetries = 0) =>
-    new OpenAI({ baseURL: site().baseUrl(mount), apiKey, maxRetries });
-  const client = () => clientWith(site().key);
+    new OpenAI({ baseURL: site.baseUrl(mount), apiKey, maxRetries });
+  const client = () => clientWith(site.key);
   const responses = () => client().responses;
 
   const refused = async (call: Promise<unknown>) => {
@@ -370,7 +370,7 @@ describe.each(mounts)('openai at $mount', ({ mount, object }) => {
   it('`cancel`', async () => {
     const prompt = onlyPrompt('Stall');
     const { id } = await responses().create({ model: 'scripted', input: prompt, background: true });
-    const request = await eventually(() => site().model.requestsFor(prompt)[0]);
+    const request = await eventually(() => site.model.requestsFor(prompt)[0]);
     const cancelled = await responses().cancel(id);
     expect(cancelled).toMatchObject({ id, object, status: 'cancelled' });
     expect(await request.ended).toBe('aborted');
@@ -384,7 +384,7 @@ describe.each(mounts)('openai at $mount', ({ mount, object }) => {
       if (event.type === 'response.created') id = event.response.id;
       if (event.type === 'response.output_text.delta') stream.controller.abort();
     }
-    expect(await site().model.requestsFor(prompt)[0]?.ended).toBe('aborted');
+    expect(await site.model.requestsFor(prompt)[0]?.ended).toBe('aborted');
     await eventually(async () => (await responses().retrieve(id)).status === 'cancelled');
   });
 
@@ -510,10 +510,10 @@ describe.each(mounts)('openai at $mount', ({ mount, object }) => {
 
   it('a 429 of the upstream, which is waited out', async () => {
     const prompt = onlyPrompt('Tell me of Bergen.');
-    site().model.limitOnce();
+    site.model.limitOnce();
     const response = await responses().create({ model: 'limited', input: prompt });
     expect(response.status).toBe('completed');
-    expect(site().model.requestsFor(prompt)).toHaveLength(2);
+    expect(site.model.requestsFor(prompt)).toHaveLength(2);
   });
 
   it('a stream that fails on the way', async () => {

@@ -8,8 +8,8 @@ const hasPackage = hasPython('openai');
 const site = clientSite();
 
 describe.skipIf(!hasPackage).each(mounts)('openai for Python at $mount', ({ mount, object }) => {
-  const session = pythonSession('openai', () => site().baseUrl(mount));
-  const python = (script: string, key = site().key) => session().run(script, key);
+  const session = pythonSession('openai', () => site.baseUrl(mount));
+  const python = (script: string, key = site.key) => session.run(script, key);
 
   it('`create` and `retrieve`', async () => {
     const script = `
@@ -201,8 +201,8 @@ show(last=last.type, raised=raised)
 });
 
 describe.skipIf(!hasPackage).each(mounts)('openai for Python with embeddings at $mount', ({ mount }) => {
-  const session = pythonSession('openai', () => site().baseUrl(mount));
-  const python = (script: string) => session().run(script, site().key);
+  const session = pythonSession('openai', () => site.baseUrl(mount));
+  const python = (script: string) => session.run(script, site.key);
 
   it('`create`, which asks for base64, and with numbers', async () => {
     const script = `

@@ -1,7 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { within } from '@sluice/testing';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { duringTests, within } from '@sluice/testing';
 import type { Asked, StreamRead } from './broken-connections.ts';
 import { pythonVersion } from '../src/tested-clients.ts';
 
@@ -89,19 +88,14 @@ async function startPython(name: PythonPackage, baseUrl: string): Promise<Python
   };
 }
 
-/** The session of a suite, which runs for as long as that does. Called outside of tests. */
-export function pythonSession(name: PythonPackage, baseUrl: () => string): () => PythonSession {
-  let session: PythonSession | undefined;
-  beforeAll(async () => {
-    session = await startPython(name, baseUrl());
-  });
-  afterAll(() => session?.close());
-  return () => session ?? expect.unreachable();
+/** The session of a suite, which runs for as long as that does: see `duringTests`. */
+export function pythonSession(name: PythonPackage, baseUrl: () => string): PythonSession {
+  return duringTests(() => startPython(name, baseUrl()));
 }
 
 /** How a package for Python asks, in its own words. */
 interface PythonCalls {
-  session: () => PythonSession;
+  session: PythonSession;
   /** What every script begins with. */
   beginning: string;
   address: (asked: Asked) => string;
@@ -128,7 +122,7 @@ retrying = client.with_options(base_url=address, max_retries=${maxRetries})
 def ask(stream):
     return retrying.${calls.create}
 `;
-    return calls.session().run(`${beginning}${script}`, apiKey);
+    return calls.session.run(`${beginning}${script}`, apiKey);
   };
   return {
     async whole(asked) {

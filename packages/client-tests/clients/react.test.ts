@@ -1,28 +1,17 @@
 import { chromiumPath, launchChromium } from '@sluice/system-tests/chromium';
-import { eventually } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ClientSite, mounts, onlyPrompt, startClientSite } from '../src/client-site.ts';
-import { type ChatSite, startChatSite } from './chat-site.ts';
+import { duringTests, eventually } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
+import { mounts, onlyPrompt, startClientSite } from '../src/client-site.ts';
+import { startChatSite } from './chat-site.ts';
 
 if (chromiumPath === undefined) console.warn('The tests of a React page need Chromium and are skipped.');
 
 describe.skipIf(chromiumPath === undefined).each(mounts)(
   'AI SDK with @ai-sdk/react and @sluice/client at $mount',
   ({ mount }) => {
-    let chat: ChatSite;
-    let site: ClientSite;
-    let browser: Awaited<ReturnType<typeof launchChromium>>;
-
-    beforeAll(async () => {
-      chat = await startChatSite('chat-page');
-      site = await startClientSite({ corsOrigins: [chat.origin] });
-      browser = await launchChromium();
-    });
-    afterAll(async () => {
-      await browser?.close();
-      await site?.[Symbol.asyncDispose]();
-      await chat?.close();
-    });
+    const chat = duringTests(() => startChatSite('chat-page'));
+    const site = duringTests(() => startClientSite({ corsOrigins: [chat.origin] }));
+    const browser = duringTests(launchChromium);
 
     const open = async ({ model = 'scripted', key = site.key, at = mount } = {}) => {
       const page = await (await browser.newContext()).newPage();

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Service, startService } from '@sluice/system-tests/service';
-import { eventually } from '@sluice/testing';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { duringTests, eventually } from '@sluice/testing';
 import { type BreakablePath, startBreakablePath } from './breakable-path.ts';
 import { type ScriptedModel, startScriptedModel } from './scripted-model.ts';
 
@@ -112,14 +111,9 @@ export async function startClientSite({
   };
 }
 
-/** The site of the suites of a file, which runs for as long as they do. Called outside of tests. */
-export function clientSite(): () => ClientSite {
-  let site: ClientSite | undefined;
-  beforeAll(async () => {
-    site = await startClientSite();
-  });
-  afterAll(() => site?.[Symbol.asyncDispose]());
-  return () => site ?? expect.unreachable();
+/** The site of the suites of a file, which runs for as long as they do: see `duringTests`. */
+export function clientSite(): ClientSite {
+  return duringTests(startClientSite);
 }
 
 /** Creates a response of the narrow key, which needs no caller. */

@@ -74,16 +74,9 @@ describe.skipIf(image === '')('docker compose with bad input (needs a Docker eng
 
   it('says that a store evicts accepted work, and does not loop fast', async () => {
     await project.compose('up', '--detach', '--no-build', '--wait', 'valkey');
-    await project.compose(
-      'exec',
-      '--no-TTY',
-      'valkey',
-      'valkey-cli',
-      'config',
-      'set',
-      'maxmemory-policy',
-      'allkeys-lru',
-    );
+    const inStore = ['exec', '--no-TTY', 'valkey'];
+    const setPolicy = ['valkey-cli', 'config', 'set', 'maxmemory-policy'];
+    await project.compose(...inStore, ...setPolicy, 'allkeys-lru');
     const { code } = await project.tryCompose(up);
     expect(code).not.toBe(0);
     const roles = [...(await project.containers('api')), ...(await project.containers('worker'))];
@@ -95,16 +88,7 @@ describe.skipIf(image === '')('docker compose with bad input (needs a Docker eng
       expect(said[0]).toMatch(/^sluice: .*set maxmemory-policy to noeviction/);
     }
     // Mended, it starts by itself.
-    await project.compose(
-      'exec',
-      '--no-TTY',
-      'valkey',
-      'valkey-cli',
-      'config',
-      'set',
-      'maxmemory-policy',
-      'noeviction',
-    );
+    await project.compose(...inStore, ...setPolicy, 'noeviction');
     await project.answers();
   });
 });

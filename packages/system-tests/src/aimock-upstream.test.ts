@@ -1,13 +1,11 @@
 import { LLMock } from '@copilotkit/aimock';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Service, startService } from './service.ts';
+import { testService } from './service.ts';
 
 // This upstream is a third party's, so what it sends and counts is an independent reading of the two interfaces.
 const mock = new LLMock({ port: 0, host: '127.0.0.1', chunkSize: 5, strict: true });
 const answer = 'Bergen lies between seven mountains.';
-
-let service: Service;
 
 beforeAll(async () => {
   mock.onToolResult('call_from_mock', { content: 'It rains there.' });
@@ -18,24 +16,19 @@ beforeAll(async () => {
     toolCalls: [{ id: 'call_from_mock', name: 'get_weather', arguments: '{"place":"Bergen"}' }],
   });
   await mock.start();
-  const upstream = { baseUrl: `${mock.url}/v1`, apiKey: 'sk-upstream' };
-  service = await startService({
-    settings: {
-      providers: [
-        { id: 'chat', type: 'openai-chat', ...upstream },
-        { id: 'responses', type: 'openai-responses', ...upstream },
-      ],
-      models: [
-        { id: 'by-chat', routes: [{ provider: 'chat', model: 'mock-model' }] },
-        { id: 'by-responses', routes: [{ provider: 'responses', model: 'mock-model' }] },
-      ],
-    },
-  });
 });
-afterAll(async () => {
-  await service?.stop();
-  await mock.stop();
-});
+afterAll(() => mock.stop());
+const service = testService(() => ({
+  settings: {
+    providers: ['chat', 'responses'].map((id) => ({
+      ...{ id, type: `openai-${id}`, baseUrl: `${mock.url}/v1`, apiKey: 'sk-upstream' },
+    })),
+    models: [
+      { id: 'by-chat', routes: [{ provider: 'chat', model: 'mock-model' }] },
+      { id: 'by-responses', routes: [{ provider: 'responses', model: 'mock-model' }] },
+    ],
+  },
+}));
 
 const tools: OpenAI.Responses.Tool[] = [
   {

@@ -90,7 +90,7 @@ describe.skipIf(!hasPagePrograms)('a backup of the store (needs Redis on the PAT
   }
 
   it('brings back in another server what was stored, waited and ran, and not what came later', async () => {
-    const before = callerOf(service.apiUrls[0] ?? '', service.key);
+    const before = service.caller;
     const stored = await before.create({ input: 'Keep this.' });
     const deleted = await before.create({ input: 'Forget this.' });
     const ids = await acceptWork(before);
@@ -119,7 +119,7 @@ describe.skipIf(!hasPagePrograms)('a backup of the store (needs Redis on the PAT
   });
 
   it('may be put under processes that run', async () => {
-    const caller = callerOf(service.apiUrls[0] ?? '', service.key);
+    const { caller } = service;
     const ids = await acceptWork(caller);
     await backUp();
     await destroyStore();

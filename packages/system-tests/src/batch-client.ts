@@ -1,6 +1,7 @@
 import { eventually } from '@sluice/testing';
 import type OpenAI from 'openai';
 import { toFile } from 'openai';
+import { linesOfJson } from './sluice-process.ts';
 
 type Endpoint = OpenAI.BatchCreateParams['endpoint'];
 
@@ -36,9 +37,5 @@ export interface Result {
 
 export async function resultsIn(client: OpenAI, fileId: string | null | undefined): Promise<Result[]> {
   if (!fileId) return [];
-  const text = await (await client.files.content(fileId)).text();
-  return text
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Result);
+  return linesOfJson(await (await client.files.content(fileId)).text());
 }

@@ -1,34 +1,26 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Service, startService } from './service.ts';
-import { startProcess } from './sluice-process.ts';
+import { duringTests } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
+import { testService } from './service.ts';
+import { linesOfJson, startProcess } from './sluice-process.ts';
 
-let service: Service;
-let folder: string;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sluice-batch-'));
-  service = await startService({
-    settings: {
-      files: { enabled: true, batchLines: 1, batchResultBytes: 20_000 },
-      providers: [{ id: 'simulator', type: 'simulator', tokensPerSecond: 0 }],
-      models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
-    },
-  });
-});
-afterAll(async () => {
-  await service?.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+const folder = duringTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-batch-')));
+const service = testService(() => ({
+  settings: {
+    files: { enabled: true, batchLines: 1, batchResultBytes: 20_000 },
+    providers: [{ id: 'simulator', type: 'simulator', tokensPerSecond: 0 }],
+    models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
+  },
+}));
 
 const command = (...args: string[]) =>
   startProcess({
     command: 'batch',
     args: [...args, '--url', service.apiUrls[0] ?? ''],
     env: { SLUICE_API_KEY: service.key },
-    cwd: folder,
+    cwd: folder.path,
   });
 
 async function ran(...args: string[]): Promise<{ code: number | null; output: string }> {
@@ -41,12 +33,14 @@ const lineOf = (custom_id: string, body: object) =>
   JSON.stringify({ custom_id, method: 'POST', url: '/v1/responses', body: { model: 'simulator', ...body } });
 
 async function aFile(name: string, lines: readonly string[]): Promise<void> {
-  await writeFile(join(folder, name), `${lines.join('\n')}\n`);
+  await writeFile(join(folder.path, name), `${lines.join('\n')}\n`);
 }
 
 async function idsIn(name: string): Promise<string[]> {
-  const lines = (await readFile(join(folder, name), 'utf8')).trimEnd().split('\n');
-  return lines.map((line) => (JSON.parse(line) as { custom_id: string }).custom_id).toSorted();
+  const text = await readFile(join(folder.path, name), 'utf8');
+  return linesOfJson<{ custom_id: string }>(text)
+    .map(({ custom_id: id }) => id)
+    .toSorted();
 }
 
 describe('sluice batch run', () => {
@@ -54,7 +48,7 @@ describe('sluice batch run', () => {
     await aFile('right.jsonl', [lineOf('a', { input: 'Hi' }), lineOf('b', { input: 'Hello' })]);
     const first = await ran('run', 'right.jsonl');
     expect(first).toMatchObject({ code: 0, output: expect.stringMatching(/^Runs as batch_/) });
-    expect(first.output).toContain(`2 answers are in ${join(folder, 'right.answers.jsonl')}.`);
+    expect(first.output).toContain(`2 answers are in ${join(folder.path, 'right.answers.jsonl')}.`);
     expect(await idsIn('right.answers.jsonl')).toEqual(['a', 'b']);
     const second = await ran('run', 'right.jsonl', '--json');
     expect(second).toMatchObject({ code: 0, output: expect.stringMatching(/^Goes on with batch_/) });
@@ -82,7 +76,9 @@ describe('sluice batch run', () => {
     ]);
     const { code, output } = await ran('run', 'partly.jsonl');
     expect(code).toBe(1);
-    expect(output).toContain(`1 of 2 lines have failed: ${join(folder, 'partly.errors.jsonl')} says why.`);
+    expect(output).toContain(
+      `1 of 2 lines have failed: ${join(folder.path, 'partly.errors.jsonl')} says why.`,
+    );
     expect(await idsIn('partly.answers.jsonl')).toEqual(['a']);
     expect(await idsIn('partly.errors.jsonl')).toEqual(['b']);
   });

@@ -2,31 +2,26 @@ import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { eventually } from '@sluice/testing';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ended, lineOf, resultsIn, started } from './batch-client.ts';
-import { type Service, startService } from './service.ts';
-
-let service: Service;
+import { testService } from './service.ts';
 
 const keys = { 'team-a': `sk-test-${'a'.repeat(32)}`, 'team-b': `sk-test-${'b'.repeat(32)}` } as const;
 
-beforeAll(async () => {
-  service = await startService({
-    apis: 2,
-    workers: 2,
-    settings: {
-      recovery: { lockMs: 3_000, stalledMs: 500 },
-      files: { enabled: true, batchLines: 20 },
-      keys: Object.entries(keys).map(([name, key]) => ({ name, key })),
-      providers: [{ id: 'simulator', type: 'simulator' }],
-      models: [
-        { id: 'simulator', routes: [{ provider: 'simulator' }] },
-        { id: 'slow', routes: [{ provider: 'simulator' }], concurrency: 2 },
-      ],
-    },
-  });
-});
-afterAll(() => service?.stop());
+const service = testService(() => ({
+  apis: 2,
+  workers: 2,
+  settings: {
+    recovery: { lockMs: 3_000, stalledMs: 500 },
+    files: { enabled: true, batchLines: 20 },
+    keys: Object.entries(keys).map(([name, key]) => ({ name, key })),
+    providers: [{ id: 'simulator', type: 'simulator' }],
+    models: [
+      { id: 'simulator', routes: [{ provider: 'simulator' }] },
+      { id: 'slow', routes: [{ provider: 'simulator' }], concurrency: 2 },
+    ],
+  },
+}));
 
 function clientOf(team: keyof typeof keys, api = 0): OpenAI {
   return new OpenAI({ apiKey: keys[team], baseURL: `${service.apiUrls[api]}/v1`, maxRetries: 5 });

@@ -1,36 +1,27 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually, startFakeUpstream } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Service, startService } from './service.ts';
+import { duringTests, eventually, startFakeUpstream } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
+import { testService } from './service.ts';
 import { type SluiceProcess, startProcess } from './sluice-process.ts';
 
 const keys = { 'team-a': 'sk-team-a-0123456789abcdef', 'team-b': 'sk-team-b-0123456789abcdef' };
 
-let service: Service;
-let directory: string;
-
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'sluice-bench-'));
-  service = await startService({
-    settings: {
-      providers: [{ id: 'simulator', type: 'simulator', firstTokenMs: 5, tokensPerSecond: 0 }],
-      models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
-      keys: [
-        { name: 'team-a', key: keys['team-a'], limits: { requestsPerMinute: 100_000 } },
-        { name: 'team-b', key: keys['team-b'], limits: { requestsPerMinute: 5 } },
-      ],
-    },
-  });
-});
-afterAll(async () => {
-  await service?.stop();
-  await rm(directory, { recursive: true, force: true });
-});
+const directory = duringTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-bench-')));
+const service = testService(() => ({
+  settings: {
+    providers: [{ id: 'simulator', type: 'simulator', firstTokenMs: 5, tokensPerSecond: 0 }],
+    models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
+    keys: [
+      { name: 'team-a', key: keys['team-a'], limits: { requestsPerMinute: 100_000 } },
+      { name: 'team-b', key: keys['team-b'], limits: { requestsPerMinute: 5 } },
+    ],
+  },
+}));
 
 function start(args: readonly string[], env: Record<string, string> = {}): SluiceProcess {
-  return startProcess({ command: 'bench', args, env, cwd: directory });
+  return startProcess({ command: 'bench', args, env, cwd: directory.path });
 }
 
 /** Runs `sluice bench` to its end. */
@@ -101,7 +92,7 @@ describe('sluice bench', () => {
 
   it('tells tenants apart, counts what was refused, and ends with 1', async () => {
     await writeFile(
-      join(directory, 'keys.txt'),
+      join(directory.path, 'keys.txt'),
       Object.entries(keys)
         .map(([name, key]) => `${name}=${key}\n`)
         .join(''),

@@ -1,18 +1,14 @@
-import { eventually, hasBucketServer, type LocalBucket, startLocalBucket } from '@sluice/testing';
+import { duringTests, eventually, hasBucketServer, startLocalBucket } from '@sluice/testing';
 import OpenAI, { toFile } from 'openai';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ended, lineOf, resultsIn, started } from './batch-client.ts';
-import { type Service, startService } from './service.ts';
-
-let bucket: LocalBucket | undefined;
-let service: Service | undefined;
+import { testService } from './service.ts';
 
 const key = `sk-test-${'a'.repeat(32)}`;
 
-beforeAll(async () => {
-  if (!hasBucketServer) return;
-  bucket = await startLocalBucket();
-  service = await startService({
+describe.skipIf(!hasBucketServer)('files in a bucket, where there is a server of S3 such as rclone', () => {
+  const bucket = duringTests(startLocalBucket);
+  const service = testService(() => ({
     apis: 2,
     workers: 1,
     settings: {
@@ -22,18 +18,10 @@ beforeAll(async () => {
       providers: [{ id: 'simulator', type: 'simulator' }],
       models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
     },
-  });
-});
-afterAll(async () => {
-  await service?.stop();
-  await bucket?.stop();
-});
+  }));
+  const clientOf = (api: number, maxRetries = 5) =>
+    new OpenAI({ apiKey: key, baseURL: `${service.apiUrls[api]}/v1`, maxRetries });
 
-const running = () => service as Service; // skipped without one
-const clientOf = (api: number, maxRetries = 5) =>
-  new OpenAI({ apiKey: key, baseURL: `${running().apiUrls[api]}/v1`, maxRetries });
-
-describe.skipIf(!hasBucketServer)('files in a bucket, where there is a server of S3 such as rclone', () => {
   it('are those of every api, and run as a batch of which no line is lost when the api dies', async () => {
     const client = clientOf(1);
     const lines = Array.from({ length: 60 }, (_, at) =>
@@ -43,11 +31,11 @@ describe.skipIf(!hasBucketServer)('files in a bucket, where there is a server of
     const isBegun = async (count: number) =>
       ((await client.batches.retrieve(batch.id)).request_counts?.completed ?? 0) >= count;
     await eventually(() => isBegun(10));
-    const ports = running().apiUrls.map((url) => Number(new URL(url).port));
+    const ports = service.apiUrls.map((url) => Number(new URL(url).port));
     // The one that runs it is one of the two.
     for (const at of [0, 1]) {
-      await running().apis[at]?.kill();
-      await running().addApi(ports[at]);
+      await service.apis[at]?.kill();
+      await service.addApi(ports[at]);
       await eventually(() => isBegun(20 + 10 * at));
     }
     const over = await ended(client, batch);
@@ -65,7 +53,7 @@ describe.skipIf(!hasBucketServer)('files in a bucket, where there is a server of
     });
     const wait = lineOf('wait', { model: 'simulator', input: 'Hi [[sluice: tokens=3 token_ms=300]]' });
     const batch = await started(client, [wait]);
-    await bucket?.end();
+    await bucket.end();
     const gone = { status: 503, code: 'files_unavailable' };
     await expect(client.files.content(file.id)).rejects.toMatchObject(gone);
     await expect(client.files.list()).rejects.toMatchObject(gone);
@@ -76,7 +64,7 @@ describe.skipIf(!hasBucketServer)('files in a bucket, where there is a server of
       }),
     ).rejects.toMatchObject(gone);
     expect((await client.responses.create({ model: 'simulator', input: 'Hi' })).status).toBe('completed');
-    await bucket?.begin();
+    await bucket.begin();
     expect(await (await client.files.content(file.id)).text()).toBe('Hi');
     const over = await ended(client, batch);
     expect(await resultsIn(client, over.output_file_id)).toMatchObject([{ custom_id: 'wait' }]);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { startBalancedLoad } from './balanced-load.ts';
 import { callerOf } from './caller.ts';
 import { type Service, startService } from './service.ts';
-import { startProcess } from './sluice-process.ts';
+import { linesOfJson, startProcess } from './sluice-process.ts';
 
 /** The cell that is added; of the two, it is the home of the tenant of the tests. */
 const added = '1';
@@ -22,10 +22,7 @@ async function cellsCommand(service: Service, ...args: string[]) {
 
 async function cellsOf(service: Service): Promise<Record<string, unknown>[]> {
   const { out } = await cellsCommand(service, '--json');
-  return out
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  return linesOfJson(out);
 }
 
 describe.skipIf(!hasServer)('cells that come and go, where there is a server', () => {

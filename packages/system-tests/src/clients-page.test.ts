@@ -5,9 +5,8 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callerOf } from './caller.ts';
-import { type Service, startService } from './service.ts';
+import { describe, expect, it } from 'vitest';
+import { testService } from './service.ts';
 import { bareEnvironment } from './sluice-process.ts';
 
 // The examples of docs/clients.md run here unchanged. Only the address, the key and an id come from the environment.
@@ -30,12 +29,7 @@ const hasPython = (() => {
   }
 })();
 
-let service: Service;
-
-beforeAll(async () => {
-  service = await startService({ settings: { files: { enabled: true }, usage: { enabled: true } } });
-});
-afterAll(() => service?.stop());
+const service = testService(() => ({ settings: { files: { enabled: true }, usage: { enabled: true } } }));
 
 async function run(command: string, args: readonly string[], id = ''): Promise<string> {
   const { stdout } = await promisify(execFile)(command, args, {
@@ -111,7 +105,7 @@ describe('the examples of the page on clients', () => {
   });
 
   it('read one with curl', async () => {
-    const { final } = await callerOf(service.apiUrls[0] ?? '', service.key).stream({ input: 'Hello!' });
+    const { final } = await service.caller.stream({ input: 'Hello!' });
     const output = await run('sh', ['-ec', blocksOf('sh')[0] ?? expect.unreachable()], final.id);
     expect(output).toMatch(/200 OK[\s\S]*stream-closed: true[\s\S]*\[\{"type":"response\.created"/i);
     expect(output).toMatch(/204 No Content[\s\S]*stream-closed: true/i);
@@ -127,7 +121,7 @@ describe('the examples of the page on clients', () => {
   });
 
   it('verify what a webhook tells', async () => {
-    const { final } = await callerOf(service.apiUrls[0] ?? '', service.key).stream({ input: 'Hello!' });
+    const { final } = await service.caller.stream({ input: 'Hello!' });
     const secret = `whsec_${Buffer.alloc(32).toString('base64')}`;
     const body = JSON.stringify({ type: 'response.completed', data: { id: final.id } });
     const timestamp = Math.floor(Date.now() / 1000);

@@ -1,39 +1,28 @@
-import { eventually } from '@sluice/testing';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { duringTests, eventually } from '@sluice/testing';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { accessibilityViolations } from './accessibility.ts';
 import { builtConsole } from './built-console.ts';
-import { callerOf } from './caller.ts';
 import { chromiumPath, launchChromium } from './chromium.ts';
 import { openConsole, pageWidth, phone, takePicture, wide } from './console-page.ts';
-import { type Service, startService } from './service.ts';
+import { testService } from './service.ts';
 
 const actionToken = 'action-token-of-the-test';
 
 describe.skipIf(chromiumPath === undefined)('the models of the console in a browser (need Chromium)', () => {
-  let service: Service;
-  let browser: Browser;
-
-  beforeAll(async () => {
-    await builtConsole();
-    service = await startService({
-      env: { ADMIN_ACTION_TOKEN: actionToken },
-      settings: {
-        providers: [{ id: 'fast', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 }],
-        models: [{ id: 'simulator', routes: [{ provider: 'fast' }] }],
-      },
-    });
-    browser = await launchChromium();
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await service?.stop();
-  });
+  beforeAll(builtConsole);
+  const service = testService(() => ({
+    env: { ADMIN_ACTION_TOKEN: actionToken },
+    settings: {
+      providers: [{ id: 'fast', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 }],
+      models: [{ id: 'simulator', routes: [{ provider: 'fast' }] }],
+    },
+  }));
+  const browser = duringTests(launchChromium);
 
   it('are added, changed and removed, and a refusal stands at its field', async () => {
     const { page, complaints } = await openConsole(browser, `${service.adminUrls[0]}/console/models`);
     const button = (name: string) => page.getByRole('button', { name, exact: true });
-    const caller = callerOf(service.apiUrls[0] ?? '', service.key);
+    const { caller } = service;
     const statusOf = async () => (await caller.create({ model: 'night', input: 'Hi.' })).status;
     await button('Add a model').click();
     await page.getByRole('textbox', { name: 'Action token' }).fill(actionToken);

@@ -4,15 +4,14 @@ import type { AddressInfo } from 'node:net';
 import type { UsagePage } from '@sluice/contract';
 import type { Facets, ResponseDetail, ResponseRows, Session } from '@sluice/contract/admin';
 import { tenantLimits } from '@sluice/contract/tenant-limits';
-import { eventually, latch } from '@sluice/testing';
-import type { Browser, Page, Request } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { duringTests, eventually, latch } from '@sluice/testing';
+import type { Page, Request } from 'playwright-core';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { accessibilityViolations } from './accessibility.ts';
 import { builtConsole } from './built-console.ts';
-import { callerOf } from './caller.ts';
 import { chromiumPath, launchChromium } from './chromium.ts';
 import { consoleTab, lookAgain, openConsole, pageWidth, phone, takePicture, wide } from './console-page.ts';
-import { type Service, startService } from './service.ts';
+import { testService } from './service.ts';
 
 const actionToken = 'action-token-of-the-test';
 const prompt = 'What only its tenant may read: zanzibar-7431.';
@@ -21,30 +20,28 @@ const completed = 20;
 const pageRefreshMs = 10_000;
 
 describe.skipIf(chromiumPath === undefined)('the pages of the console in a browser (need Chromium)', () => {
-  let service: Service;
-  let browser: Browser;
   let tab: Awaited<ReturnType<typeof consoleTab>>;
-  let caller: ReturnType<typeof callerOf>;
   let answeredId: string;
 
+  beforeAll(builtConsole);
+  const service = testService(() => ({
+    env: { ADMIN_ACTION_TOKEN: actionToken },
+    settings: {
+      usage: { enabled: true },
+      webhooks: { allowPrivateNetworks: true },
+      providers: [
+        { id: 'fast', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 },
+        { id: 'slow', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 10 },
+      ],
+      models: [
+        { id: 'simulator', routes: [{ provider: 'fast' }], price: { input: 2.5, output: 10 } },
+        { id: 'slow', routes: [{ provider: 'slow' }], concurrency: 1 },
+      ],
+    },
+  }));
+  const browser = duringTests(launchChromium);
   beforeAll(async () => {
-    await builtConsole();
-    service = await startService({
-      env: { ADMIN_ACTION_TOKEN: actionToken },
-      settings: {
-        usage: { enabled: true },
-        webhooks: { allowPrivateNetworks: true },
-        providers: [
-          { id: 'fast', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 },
-          { id: 'slow', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 10 },
-        ],
-        models: [
-          { id: 'simulator', routes: [{ provider: 'fast' }], price: { input: 2.5, output: 10 } },
-          { id: 'slow', routes: [{ provider: 'slow' }], concurrency: 1 },
-        ],
-      },
-    });
-    caller = callerOf(service.apiUrls[0] ?? '', service.key);
+    const { caller } = service;
     const { body } = await caller.create({ input: prompt, metadata: { order: 'seventeen' } });
     answeredId = body.id;
     await Promise.all(
@@ -52,12 +49,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     );
     await caller.stream({ input: 'Hi [[sluice: fail=invalid_prompt]]' });
     await aDelivery();
-    browser = await launchChromium();
     tab = await consoleTab(browser);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await service?.stop();
   });
 
   /** A delivery to an endpoint that takes nothing. */
@@ -66,7 +58,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     const headers = { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' };
     const endpoint = { name: 'closed', url: `${url}/healthz`, event_types: ['response.cancelled'] };
     await fetch(`${url}/v1/webhook_endpoints`, { method: 'POST', headers, body: JSON.stringify(endpoint) });
-    const { body } = await caller.create({ model: 'slow', background: true, input: 'Hi' });
+    const { body } = await service.caller.create({ model: 'slow', background: true, input: 'Hi' });
     await fetch(`${url}/v1/responses/${body.id}/cancel`, { method: 'POST', headers });
   }
 
@@ -91,7 +83,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
   /** Starts a slow stream in the background, which goes on by itself, and returns the id of its response. */
   async function startedStream(input: string): Promise<string> {
     const began = Promise.withResolvers<string>();
-    caller
+    service.caller
       .stream(
         { model: 'slow', background: true, input },
         {
@@ -189,7 +181,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await page.getByText('No response matches').waitFor();
     await button(page, 'Clear filters').first().click();
     await page.getByText(/^\d+ responses$/).waitFor();
-    const { body } = await caller.create({ input: 'New' });
+    const { body } = await service.caller.create({ input: 'New' });
     await table(page).locator(`a[href$="${body.id}"]`).waitFor();
     expect(complaints).toEqual([]);
   });
@@ -203,7 +195,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     });
     await page.goto(`${service.adminUrls[0]}/console/responses`);
     await page.getByText(/^\d+ responses$/).waitFor();
-    const { body } = await caller.create({ input: 'In between' });
+    const { body } = await service.caller.create({ input: 'In between' });
     const listed = async () => (await fetch(`${service.adminUrls[0]}/admin/v1/responses`)).text();
     await eventually(async () => expect(await listed()).toContain(body.id));
     expect(await table(page).locator(`a[href$="${body.id}"]`).count()).toBe(0);
@@ -517,7 +509,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await button(page, 'Pause the queue').click();
     await button(page, 'Resume slow').waitFor();
     const waiting = Array.from({ length: 12 }, () =>
-      caller.create({ model: 'slow', input: 'Wait', background: true }),
+      service.caller.create({ model: 'slow', input: 'Wait', background: true }),
     );
     await Promise.all(waiting);
     await page.goto(`${service.adminUrls[0]}/console/responses?status=queued&model=slow`);

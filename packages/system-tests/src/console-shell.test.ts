@@ -1,5 +1,6 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { duringTests } from '@sluice/testing';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { accessibilityViolations } from './accessibility.ts';
 import { builtConsole } from './built-console.ts';
 import { chromiumPath, launchChromium } from './chromium.ts';
@@ -13,24 +14,18 @@ import {
   takePicture,
   wide,
 } from './console-page.ts';
-import { type Service, startService } from './service.ts';
+import { startService, testService } from './service.ts';
 
 const actionToken = 'action-token-of-the-test';
 
 describe.skipIf(chromiumPath === undefined)('the shell of the console in a browser (needs Chromium)', () => {
-  let service: Service;
-  let browser: Browser;
   let tab: Awaited<ReturnType<typeof consoleTab>>;
 
+  beforeAll(builtConsole);
+  const service = testService(() => ({ workers: 0, env: { ADMIN_ACTION_TOKEN: actionToken } }));
+  const browser = duringTests(launchChromium);
   beforeAll(async () => {
-    await builtConsole();
-    service = await startService({ workers: 0, env: { ADMIN_ACTION_TOKEN: actionToken } });
-    browser = await launchChromium();
     tab = await consoleTab(browser);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await service?.stop();
   });
 
   const open = (path: string, look: Look = {}) => tab(`${service.adminUrls[0]}${path}`, look);

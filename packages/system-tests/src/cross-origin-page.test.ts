@@ -1,37 +1,32 @@
-import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { duringTests } from '@sluice/testing';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath, launchChromium } from './chromium.ts';
-import { type Service, startService } from './service.ts';
+import { testService } from './service.ts';
 
 /** What a page got of one request: nothing but the words of its error if the browser kept the answer from it. */
 type Got = { status: number; headers: Record<string, string>; text: string } | { error: string };
 
 describe.skipIf(chromiumPath === undefined)('a page at another port (needs Chromium)', () => {
-  let server: Server;
-  let origin: string;
-  let service: Service;
-  let browser: Browser;
   let page: Page;
 
-  beforeAll(async () => {
-    server = createServer((_request, response) => response.setHeader('content-type', 'text/html').end('Hi.'));
-    await new Promise<void>((listening) => {
-      server.listen(0, '127.0.0.1', listening);
-    });
-    const { port } = server.address() as AddressInfo; // of a TCP server, which has one
-    origin = `http://127.0.0.1:${port}`;
-    service = await startService({ settings: { server: { corsOrigins: [origin] } } });
-    browser = await launchChromium();
-    page = await browser.newPage();
-    await page.goto(origin);
+  const server = duringTests(async () => {
+    const pages = createServer((_request, response) =>
+      response.setHeader('content-type', 'text/html').end('Hi.'),
+    );
+    await once(pages.listen(0, '127.0.0.1'), 'listening');
+    return pages;
   });
-  afterAll(async () => {
-    await browser?.close();
-    await service?.stop();
-    server.closeAllConnections();
-    server.close();
+  /** The server is one of TCP, so it has a port. */
+  const origin = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const service = testService(() => ({ settings: { server: { corsOrigins: [origin()] } } }));
+  const browser = duringTests(launchChromium);
+  beforeAll(async () => {
+    page = await browser.newPage();
+    await page.goto(origin());
   });
 
   const ask = (path: string, { method = 'POST', key = service.key, body = {}, from = page } = {}) =>
@@ -96,7 +91,7 @@ describe.skipIf(chromiumPath === undefined)('a page at another port (needs Chrom
 
   it('is told nothing if it has another origin', async () => {
     const other = await browser.newPage();
-    await other.goto(origin.replace('127.0.0.1', 'localhost'));
+    await other.goto(origin().replace('127.0.0.1', 'localhost'));
     expect(await ask('/v1/responses', { from: other })).toEqual({ error: 'TypeError: Failed to fetch' });
     await other.close();
   });

@@ -1,40 +1,32 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callerOf } from './caller.ts';
+import { duringTests } from '@sluice/testing';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath, launchChromium } from './chromium.ts';
 import { takePicture } from './console-page.ts';
-import { type Service, startService } from './service.ts';
+import { testService } from './service.ts';
 
 describe.skipIf(chromiumPath === undefined)('the dashboard in a browser (needs Chromium)', () => {
   const prompt = 'A prompt that nobody but its tenant may read: zanzibar-7431.';
-  let service: Service;
-  let browser: Browser;
   let responseId: string;
   let answer: string;
   let failedId: string;
 
+  const service = testService(() => ({
+    settings: {
+      providers: [{ id: 'local', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 }],
+      models: [
+        { id: 'simulator', routes: [{ provider: 'local' }] },
+        { id: 'meta-llama/Llama-3.1-8B', routes: [{ provider: 'local' }] },
+      ],
+    },
+  }));
   beforeAll(async () => {
-    service = await startService({
-      settings: {
-        providers: [{ id: 'local', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 }],
-        models: [
-          { id: 'simulator', routes: [{ provider: 'local' }] },
-          { id: 'meta-llama/Llama-3.1-8B', routes: [{ provider: 'local' }] },
-        ],
-      },
-    });
-    const caller = callerOf(service.apiUrls[0] ?? '', service.key);
-    const { body } = await caller.create({ input: prompt });
+    const { body } = await service.caller.create({ input: prompt });
     responseId = body.id;
     answer = body.output_text;
-    const failed = await caller.stream({ input: `${prompt} [[sluice: fail=invalid_prompt]]` });
+    const failed = await service.caller.stream({ input: `${prompt} [[sluice: fail=invalid_prompt]]` });
     failedId = failed.final.id;
-    browser = await launchChromium();
   });
-  afterAll(async () => {
-    await browser?.close();
-    await service?.stop();
-  });
+  const browser = duringTests(launchChromium);
 
   /** Opens a page, and collects errors of the browser and its requests to other hosts. */
   async function open(path: string) {

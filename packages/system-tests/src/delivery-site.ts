@@ -1,5 +1,4 @@
-import type { TestRedis } from '@sluice/testing';
-import { afterAll, beforeAll } from 'vitest';
+import { duringTests, type TestRedis } from '@sluice/testing';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 import { prefixOf, type Service, type SettingsFile, startService } from './service.ts';
 import { open, type OpenAnswer, send, type WireAnswer } from './wire.ts';
@@ -93,16 +92,9 @@ export async function startDeliverySite(options: DeliverySiteOptions = {}): Prom
   };
 }
 
-/** Has a site start before the tests of a file, and stop after them. It has its members from the first test on. */
+/** Has a site start before the tests of a file, and stop after them: see `duringTests`. */
 export function deliverySite(options: DeliverySiteOptions = {}): DeliverySite {
-  const site: Partial<DeliverySite> = {};
-  beforeAll(async () => {
-    Object.assign(site, await startDeliverySite(options));
-  });
-  afterAll(async () => {
-    await site[Symbol.asyncDispose]?.();
-  });
-  return site as DeliverySite; // nothing of it is used before
+  return duringTests(() => startDeliverySite(options));
 }
 
 /** Parses a body that is known to be a response. */

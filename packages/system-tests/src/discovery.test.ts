@@ -1,8 +1,9 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtempDisposable, readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { duringTests } from '@sluice/testing';
+import { afterAll, expect, it } from 'vitest';
 import { type SluiceProcess, startProcess } from './sluice-process.ts';
 
 const answer = [
@@ -28,26 +29,22 @@ async function ollama(): Promise<Server | undefined> {
 }
 
 const server = await ollama();
-let directory: string;
+const folder = duringTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-discovery-')));
 let process: SluiceProcess | undefined;
 
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'sluice-discovery-'));
-});
 afterAll(async () => {
   await process?.stop();
   server?.closeAllConnections();
   server?.close();
-  await rm(directory, { recursive: true, force: true });
 });
 
 it.skipIf(!server)(
   'start offers the models of an Ollama on this machine, in all of its processes',
   async () => {
-    const dataDir = join(directory, 'data');
+    const dataDir = join(folder.path, 'data');
     process = startProcess({
       command: 'start',
-      cwd: directory,
+      cwd: folder.path,
       // The key is one of Sluice, and is left alone.
       env: {
         DATA_DIR: dataDir,
@@ -77,7 +74,7 @@ it.skipIf(!server)(
     const beside = startProcess({
       command: 'models',
       args: ['--json'],
-      cwd: directory,
+      cwd: folder.path,
       env: { DATA_DIR: dataDir },
     });
     await beside.exited;

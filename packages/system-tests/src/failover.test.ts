@@ -1,51 +1,30 @@
-import {
-  eventually,
-  type LocalRedis,
-  type RedisProxy,
-  startLocalRedis,
-  startRedisProxy,
-} from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callerOf } from './caller.ts';
-import { hasPagePrograms, openPageShell, type PageShell } from './operating-page.ts';
-import { type Service, startService } from './service.ts';
+import { duringTests, eventually, startLocalRedis, startRedisProxy } from '@sluice/testing';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { hasPagePrograms, openPageShell } from './operating-page.ts';
+import { testService } from './service.ts';
 
 const slots = 4;
 
 describe.skipIf(!hasPagePrograms)('a primary that dies (needs Redis on the PATH)', () => {
-  let primary: LocalRedis;
-  let replica: LocalRedis;
-  let proxy: RedisProxy;
-  let shell: PageShell;
-  let service: Service;
-
+  const shell = duringTests(openPageShell);
+  const primary = duringTests(() => startLocalRedis({ kind: 'server' }));
+  const replica = duringTests(() => startLocalRedis({ kind: 'server' }));
+  const proxy = duringTests(() => startRedisProxy(primary.url));
   beforeAll(async () => {
-    shell = await openPageShell();
-    [primary, replica] = await Promise.all([
-      startLocalRedis({ kind: 'server' }),
-      startLocalRedis({ kind: 'server' }),
-    ]);
     await shell.run('Add a replica', {
       REPLICA_URL: replica.url,
       PRIMARY_HOST: '127.0.0.1',
       PRIMARY_PORT: String(primary.port),
     });
-    proxy = await startRedisProxy(primary.url);
-    service = await startService({
-      redisUrl: primary.url,
-      redisUrlOfProcesses: proxy.url,
-      settings: { workerConcurrency: slots },
-    });
   });
-  afterAll(async () => {
-    await service?.stop();
-    await proxy?.stop();
-    await Promise.all([primary?.stop(), replica?.stop()]);
-    await shell?.[Symbol.asyncDispose]();
-  });
+  const service = testService(() => ({
+    redisUrl: primary.url,
+    redisUrlOfProcesses: proxy.url,
+    settings: { workerConcurrency: slots },
+  }));
 
   it('costs nothing that its replica has, once that is promoted at the same address', async () => {
-    const caller = callerOf(service.apiUrls[0] ?? '', service.key);
+    const { caller } = service;
     const stored = await caller.create({ input: 'Keep this.' });
     const answers = await Promise.all(
       Array.from({ length: slots * 2 }, (_, at) =>

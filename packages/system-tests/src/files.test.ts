@@ -4,27 +4,22 @@ import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { eventually } from '@sluice/testing';
 import OpenAI, { toFile } from 'openai';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Service, startService } from './service.ts';
-
-let service: Service;
+import { describe, expect, it } from 'vitest';
+import { testService } from './service.ts';
 
 const keys = { 'team-a': `sk-test-${'a'.repeat(32)}`, 'team-b': `sk-test-${'b'.repeat(32)}` } as const;
 const tenantBytes = 12_000_000;
 
-beforeAll(async () => {
-  service = await startService({
-    apis: 2,
-    workers: 0,
-    settings: {
-      files: { enabled: true, bytes: 10_000_000, tenantBytes, tenantFiles: 6 },
-      keys: Object.entries(keys).map(([name, key]) => ({ name, key })),
-      providers: [{ id: 'simulator', type: 'simulator' }],
-      models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
-    },
-  });
-});
-afterAll(() => service?.stop());
+const service = testService(() => ({
+  apis: 2,
+  workers: 0,
+  settings: {
+    files: { enabled: true, bytes: 10_000_000, tenantBytes, tenantFiles: 6 },
+    keys: Object.entries(keys).map(([name, key]) => ({ name, key })),
+    providers: [{ id: 'simulator', type: 'simulator' }],
+    models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
+  },
+}));
 
 function clientOf(team: keyof typeof keys, api = 0): OpenAI {
   return new OpenAI({ apiKey: keys[team], baseURL: `${service.apiUrls[api]}/v1`, maxRetries: 0 });

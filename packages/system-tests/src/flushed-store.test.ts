@@ -1,7 +1,6 @@
 import { eventually, hasServer, type LocalRedis, startLocalRedis } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { callerOf } from './caller.ts';
 import { type Service, startService } from './service.ts';
 
 const actionToken = 'action-token-of-the-test';
@@ -52,7 +51,7 @@ async function looks(): Promise<number> {
 }
 
 it('a store that is emptied under a running service costs no 500, and neither a limit nor a pause', async () => {
-  const caller = callerOf(service.apiUrls[0] ?? '', service.key);
+  const { caller } = service;
   await admin('/queues/paused/pause', 'POST');
   expect(await metaOf('limited')).toMatchObject({ concurrency: '1' });
   // Those who wait when it happens: one that runs, and one that waits in the queue that is paused.

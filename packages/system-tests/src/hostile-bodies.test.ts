@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
-import { type RunningApi, type Service, startService } from './service.ts';
+import { type RunningApi, testService } from './service.ts';
 
 const hostile = 'sk-hostile-0123456789abcd';
 const neighbour = 'sk-neighbour-0123456789ab';
@@ -16,24 +16,22 @@ const mostGrowth = 8;
 /** A body is of this many bytes, where its size is what harms. */
 const size = 60_000_000;
 
-let service: Service;
 let api: RunningApi;
 
+const service = testService(() => ({
+  settings: {
+    keys: [
+      { name: 'hostile', key: hostile },
+      { name: 'neighbour', key: neighbour },
+    ],
+  },
+}));
 beforeAll(async () => {
-  service = await startService({
-    settings: {
-      keys: [
-        { name: 'hostile', key: hostile },
-        { name: 'neighbour', key: neighbour },
-      ],
-    },
-  });
   [api] = service.apis as [RunningApi];
   // Everything has run once.
   await callerOf(api.url, neighbour).create({ input: 'Hi' });
   await post(filled('{"model":"m","input":"', 'x', '"}', 100_000));
 });
-afterAll(() => service?.stop());
 
 function post(body: Buffer, { isChunked = false } = {}): Promise<{ status: number; code: string }> {
   return new Promise((resolve, reject) => {

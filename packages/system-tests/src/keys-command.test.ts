@@ -1,21 +1,16 @@
 import type { WaitOptions } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { statusAt, untilKey } from './ask-every-api.ts';
 import { callerOf } from './caller.ts';
-import { type Service, startService } from './service.ts';
+import { testService } from './service.ts';
 
-let service: Service;
-
-beforeAll(async () => {
-  service = await startService({
-    apis: 2,
-    settings: {
-      providers: [{ id: 'local', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 }],
-      models: ['simulator', 'other'].map((id) => ({ id, routes: [{ provider: 'local' }] })),
-    },
-  });
-});
-afterAll(() => service?.stop());
+const service = testService(() => ({
+  apis: 2,
+  settings: {
+    providers: [{ id: 'local', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 }],
+    models: ['simulator', 'other'].map((id) => ({ id, routes: [{ provider: 'local' }] })),
+  },
+}));
 
 const keys = (...args: string[]) => service.run('keys', ...args);
 

@@ -1,8 +1,8 @@
-import { eventually, type FakeUpstream, startFakeUpstream } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { duringTests, eventually, startFakeUpstream } from '@sluice/testing';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
 import { promptOf } from './scripted-upstream.ts';
-import { type Service, startService } from './service.ts';
+import { testService } from './service.ts';
 
 const hostile = 'sk-hostile-0123456789abcd';
 const neighbour = 'sk-neighbour-0123456789ab';
@@ -12,9 +12,6 @@ const heapMiB = 128;
 const mostAnswers = 16;
 const answerBytes = 6_000_000;
 const pieceBytes = 16_000;
-
-let upstream: FakeUpstream;
-let service: Service;
 
 const chunkOf = (delta: object, finish: 'stop' | null = null, more: object = {}) => ({
   choices: [{ index: 0, delta, finish_reason: finish, ...more }],
@@ -36,8 +33,8 @@ const pieces = {
   },
 };
 
-beforeAll(async () => {
-  upstream = await startFakeUpstream();
+const upstream = duringTests(startFakeUpstream);
+beforeAll(() => {
   upstream.onChatCompletions(async ({ request, stream, signal }) => {
     const out = stream();
     const { chunk, bytes } = promptOf(request).includes('logprobs') ? pieces.logprobs : pieces.text;
@@ -48,23 +45,19 @@ beforeAll(async () => {
     await out.send(chunkOf({}, 'stop'));
     out.done();
   });
-  service = await startService({
-    settings: {
-      keys: [
-        { name: 'hostile', key: hostile },
-        { name: 'neighbour', key: neighbour },
-      ],
-      providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: upstream.baseUrl }],
-      models: [{ id: 'm', routes: [{ provider: 'upstream' }] }],
-      workerConcurrency: 2 * mostAnswers,
-    },
-    env: { NODE_OPTIONS: `--max-old-space-size=${heapMiB}` },
-  });
 });
-afterAll(async () => {
-  await service?.stop();
-  await upstream?.close();
-});
+const service = testService(() => ({
+  settings: {
+    keys: [
+      { name: 'hostile', key: hostile },
+      { name: 'neighbour', key: neighbour },
+    ],
+    providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: upstream.baseUrl }],
+    models: [{ id: 'm', routes: [{ provider: 'upstream' }] }],
+    workerConcurrency: 2 * mostAnswers,
+  },
+  env: { NODE_OPTIONS: `--max-old-space-size=${heapMiB}` },
+}));
 
 /** How many responses of a worker have ended in a status. */
 async function ended(status: string): Promise<number> {

@@ -1,7 +1,7 @@
-import { eventually, type FakeUpstream, latch, startFakeUpstream } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { duringTests, eventually, latch, startFakeUpstream } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
-import { type Service, startService } from './service.ts';
+import { testService } from './service.ts';
 
 const hostile = 'sk-hostile-0123456789abcd';
 const neighbour = 'sk-neighbour-0123456789ab';
@@ -15,28 +15,19 @@ const smallBytes = 9_000;
 /** A prompt of more bytes than this comes with the large context. */
 const isLarge = (body: unknown) => JSON.stringify(body).length > smallBytes / 2;
 
-let upstream: FakeUpstream;
-let service: Service;
-
-beforeAll(async () => {
-  upstream = await startFakeUpstream();
-  service = await startService({
-    settings: {
-      keys: [
-        { name: 'hostile', key: hostile },
-        { name: 'neighbour', key: neighbour },
-      ],
-      providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: upstream.baseUrl }],
-      models: [{ id: 'm', routes: [{ provider: 'upstream' }] }],
-      workerConcurrency: 2 * responses,
-    },
-    env: { NODE_OPTIONS: `--max-old-space-size=${heapMiB}` },
-  });
-});
-afterAll(async () => {
-  await service?.stop();
-  await upstream?.close();
-});
+const upstream = duringTests(startFakeUpstream);
+const service = testService(() => ({
+  settings: {
+    keys: [
+      { name: 'hostile', key: hostile },
+      { name: 'neighbour', key: neighbour },
+    ],
+    providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: upstream.baseUrl }],
+    models: [{ id: 'm', routes: [{ provider: 'upstream' }] }],
+    workerConcurrency: 2 * responses,
+  },
+  env: { NODE_OPTIONS: `--max-old-space-size=${heapMiB}` },
+}));
 
 /** From now on the upstream answers prompts with the context, but for the first, once `answer` is open, and others at once. */
 function holdAnswers() {

@@ -1,29 +1,22 @@
 import { eventually } from '@sluice/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { callerOf } from './caller.ts';
+import { expect, it } from 'vitest';
 import { inspectable, liveHeapMiB } from './faults/live-heap.ts';
-import { type RunningApi, type Service, startService } from './service.ts';
+import { testService } from './service.ts';
 
 /** Nearly the most that the contract allows: each is repeated in the answer. */
 const instructions = 'Answer in rhymes. '.repeat(500_000);
 const callers = 12;
 
-let service: Service;
-let api: RunningApi;
-
-beforeAll(async () => {
-  service = await startService({ workers: 0, env: inspectable });
-  [api] = service.apis as [RunningApi];
-});
-afterAll(() => service?.stop());
+const service = testService(() => ({ workers: 0, env: inspectable }));
 
 const waiting = async () => {
-  const answer = await fetch(`${api.adminUrl}/scale`);
+  const answer = await fetch(`${service.adminUrls[0]}/scale`);
   return ((await answer.json()) as { waiting: number }).waiting;
 };
 
 it('callers that wait hold nothing of their long instructions, and get them with the answer', async () => {
-  const { create } = callerOf(api.url, service.key);
+  const [api = expect.unreachable()] = service.apis;
+  const { create } = service.caller;
   const before = await liveHeapMiB(api);
   const answers: ReturnType<typeof create>[] = [];
   // One after the other: so many bodies at once would be too much for one tenant.

@@ -1,24 +1,19 @@
 import { eventually } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Service, startService } from './service.ts';
-
-let service: Service;
+import { describe, expect, it } from 'vitest';
+import { testService } from './service.ts';
 
 const keys = { 'team-a': `sk-test-${'a'.repeat(32)}`, 'team-b': `sk-test-${'b'.repeat(32)}` } as const;
 
-beforeAll(async () => {
-  service = await startService({
-    apis: 2,
-    workers: 2,
-    settings: {
-      files: { enabled: true, batchLines: 20 },
-      keys: Object.entries(keys).map(([name, key]) => ({ name, key })),
-      providers: [{ id: 'simulator', type: 'simulator' }],
-      models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
-    },
-  });
-});
-afterAll(() => service?.stop());
+const service = testService(() => ({
+  apis: 2,
+  workers: 2,
+  settings: {
+    files: { enabled: true, batchLines: 20 },
+    keys: Object.entries(keys).map(([name, key]) => ({ name, key })),
+    providers: [{ id: 'simulator', type: 'simulator' }],
+    models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
+  },
+}));
 
 interface MessageBatch {
   id: string;

@@ -1,13 +1,12 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
-import { eventually } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { duringTests, eventually } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
 import { startBalancedLoad } from './balanced-load.ts';
 import { callerOf } from './caller.ts';
-import { promptOf, type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
-import { type Service, type SettingsFile, startService } from './service.ts';
+import { promptOf, startScriptedUpstream } from './scripted-upstream.ts';
+import { type SettingsFile, testService } from './service.ts';
 
-let upstreams: ScriptedUpstream[];
-let service: Service;
+const upstreams = [duringTests(startScriptedUpstream), duringTests(startScriptedUpstream)];
 
 const simulators = [{ id: 'simulator', type: 'simulator' }];
 const upstreamAt = (at: number) => ({
@@ -22,21 +21,14 @@ const modelTo = (id: string, provider = 'upstream', more: object = {}) => ({
 });
 const simulator = modelTo('simulator', 'simulator');
 
-beforeAll(async () => {
-  upstreams = [await startScriptedUpstream(), await startScriptedUpstream()];
-  service = await startService({
-    apis: 2,
-    workers: 2,
-    settings: {
-      providers: [...simulators, upstreamAt(0)],
-      models: [simulator, modelTo('kept'), modelTo('going', 'upstream', { concurrency: 1 })],
-    },
-  });
-});
-afterAll(async () => {
-  await service?.stop();
-  await Promise.all((upstreams ?? []).map((each) => each.close()));
-});
+const service = testService(() => ({
+  apis: 2,
+  workers: 2,
+  settings: {
+    providers: [...simulators, upstreamAt(0)],
+    models: [simulator, modelTo('kept'), modelTo('going', 'upstream', { concurrency: 1 })],
+  },
+}));
 
 /** Replaces the file in one step, as an editor or a deployment does, and waits until every process has taken it. */
 async function change(changes: SettingsFile): Promise<void> {

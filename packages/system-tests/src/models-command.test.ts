@@ -1,54 +1,42 @@
-import { eventually } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { duringTests, eventually } from '@sluice/testing';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
-import { promptOf, type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
-import { type Service, startService } from './service.ts';
+import { promptOf, startScriptedUpstream } from './scripted-upstream.ts';
+import { testService } from './service.ts';
+import { linesOfJson } from './sluice-process.ts';
 
-let upstream: ScriptedUpstream;
-let service: Service;
 /** The models that the upstream lists. */
-let listed: string[];
+let listed = ['qwen3:8b', 'llama3'];
 
-beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  listed = ['qwen3:8b', 'llama3'];
+const upstream = duringTests(startScriptedUpstream);
+beforeAll(() => {
   upstream.fake.onOther(({ json }) => json(200, { data: listed.map((id) => ({ id })) }));
-  service = await startService({
-    apis: 2,
-    workers: 2,
-    settings: {
-      providers: [
-        { id: 'simulator', type: 'simulator' },
-        {
-          id: 'house',
-          type: 'openai-chat',
-          baseUrl: upstream.fake.baseUrl,
-          discover: true,
-          discovery: { everyMs: 1000, concurrency: 7 },
-        },
-      ],
-      models: [
-        {
-          id: 'own',
-          concurrency: 3,
-          routes: [{ provider: 'simulator' }, { provider: 'house', model: 'llama3' }],
-        },
-      ],
-    },
-  });
 });
-afterAll(async () => {
-  await service?.stop();
-  await upstream?.close();
-});
+const service = testService(() => ({
+  apis: 2,
+  workers: 2,
+  settings: {
+    providers: [
+      { id: 'simulator', type: 'simulator' },
+      {
+        id: 'house',
+        type: 'openai-chat',
+        baseUrl: upstream.fake.baseUrl,
+        discover: true,
+        discovery: { everyMs: 1000, concurrency: 7 },
+      },
+    ],
+    models: [
+      {
+        id: 'own',
+        concurrency: 3,
+        routes: [{ provider: 'simulator' }, { provider: 'house', model: 'llama3' }],
+      },
+    ],
+  },
+}));
 
 const models = (...args: string[]) => service.run('models', ...args);
-
-const rowsOf = ({ output }: { output: string }) =>
-  output
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 /** The ids of the models of each api. */
 const offered = () =>
@@ -71,7 +59,7 @@ describe('discovered models', () => {
       const { body } = await callerOf(url, service.key).create({ model: 'new', input: `at ${url}` });
       expect(body.status).toBe('completed');
     }
-    const gone = await callerOf(service.apiUrls[0] ?? '', service.key).create({
+    const gone = await service.caller.create({
       model: 'qwen3:8b',
       input: 'Hi',
     });
@@ -97,7 +85,7 @@ describe('sluice models', () => {
   it('shows one, as JSON, with what waits in its queue', async () => {
     const { code, output } = await models('own', '--json');
     expect(code).toBe(0);
-    expect(rowsOf({ output })).toEqual([
+    expect(linesOfJson(output)).toEqual([
       {
         model: 'own',
         from: 'file',
@@ -117,8 +105,8 @@ describe('sluice models', () => {
   it('shows the same by the name of its command', async () => {
     const [bare, named] = [await models('--json'), await models('list', '--json')];
     expect(named.code).toBe(0);
-    expect(rowsOf(named)).toEqual(rowsOf(bare));
-    expect(rowsOf(await models('list', 'own', '--json'))).toMatchObject([{ model: 'own' }]);
+    expect(linesOfJson(named.output)).toEqual(linesOfJson(bare.output));
+    expect(linesOfJson((await models('list', 'own', '--json')).output)).toMatchObject([{ model: 'own' }]);
     expect((await models('--json', 'list')).code).toBe(0);
     expect(await models('list', 'own', 'new')).toMatchObject({ code: 2 });
   });

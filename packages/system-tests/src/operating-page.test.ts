@@ -1,26 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type LocalRedis, startLocalRedis } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasPagePrograms, openPageShell, pageBlocks, type PageShell } from './operating-page.ts';
-import { type Service, startService } from './service.ts';
+import { duringTests, startLocalRedis } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
+import { hasPagePrograms, openPageShell, pageBlocks } from './operating-page.ts';
+import { testService } from './service.ts';
 
 const adminToken = 'admin-0123456789abcdef';
 
 describe.skipIf(!hasPagePrograms)('the commands of docs/operating.md (need Redis on the PATH)', () => {
-  let redis: LocalRedis;
-  let shell: PageShell;
-  let service: Service;
-
-  beforeAll(async () => {
-    [redis, shell] = await Promise.all([startLocalRedis({ kind: 'server' }), openPageShell()]);
-    service = await startService({ redisUrl: redis.url, settings: { server: { adminToken } } });
-  });
-  afterAll(async () => {
-    await service?.stop();
-    await shell?.[Symbol.asyncDispose]();
-    await redis?.stop();
-  });
+  const redis = duringTests(() => startLocalRedis({ kind: 'server' }));
+  const shell = duringTests(openPageShell);
+  const service = testService(() => ({ redisUrl: redis.url, settings: { server: { adminToken } } }));
 
   it('that compare say what there is', async () => {
     const output = await shell.run('Compare with yours', {

@@ -1,6 +1,5 @@
 import { eventually, startFakeUpstream } from '@sluice/testing';
 import { expect, it } from 'vitest';
-import { callerOf } from './caller.ts';
 import { descendantsOf, stillRunning } from './process-tree.ts';
 import { promptOf } from './scripted-upstream.ts';
 import { startService } from './service.ts';
@@ -36,7 +35,7 @@ async function startWithModel({ answersFrom, ready }: Model) {
     await answer.send({ choices: [{ index: 0, delta: { content: prompt }, finish_reason: 'stop' }] });
     answer.done();
   });
-  const { create } = callerOf(service.apiUrls[0] ?? '', service.key);
+  const { create } = service.caller;
   const ask = (input: string) => create({ model: 'm', input });
   const stop = async () => {
     await service.stop();

@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, mkdtempDisposable, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
-import { workspace } from '@sluice/testing';
-import { type Service, startService } from './service.ts';
-import { bareEnvironment, startProcess } from './sluice-process.ts';
+import { duringTests, workspace } from '@sluice/testing';
+import { testService } from './service.ts';
+import { bareEnvironment, linesOfJson, startProcess } from './sluice-process.ts';
 
 // What `npm run release` publishes, installed into empty folders as its users do. Nothing is asked of a registry but a Node.js that this
 // machine lacks.
@@ -16,23 +16,21 @@ import { bareEnvironment, startProcess } from './sluice-process.ts';
 const run = promisify(execFile);
 const tools = join(workspace, 'node_modules/.bin');
 
-let folder: string;
+const folder = duringTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-packages-')));
 let client: string;
 let command: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sluice-packages-'));
-  const { stdout } = await run(process.execPath, [join(workspace, '.ci/pack.mjs'), join(folder, 'packed')]);
-  [client = '', command = ''] = stdout
-    .trim()
-    .split('\n')
-    .map((line) => (JSON.parse(line) as { file: string }).file);
+  const { stdout } = await run(process.execPath, [
+    join(workspace, '.ci/pack.mjs'),
+    join(folder.path, 'packed'),
+  ]);
+  [client = '', command = ''] = linesOfJson<{ file: string }>(stdout).map(({ file }) => file);
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** An empty folder with a package unpacked where npm would put it, and what it depends on. */
 async function installed(tarball: string, name: string): Promise<string> {
-  const at = await mkdtemp(join(folder, 'installed-'));
+  const at = await mkdtemp(join(folder.path, 'installed-'));
   const place = join(at, 'node_modules', name);
   await mkdir(place, { recursive: true });
   await run('tar', ['xzf', tarball, '--strip-components=1', '-C', place]);
@@ -54,7 +52,7 @@ async function nodeOf(major: number): Promise<string | undefined> {
     if (stdout.startsWith(`v${major}.`)) return node;
   }
   const system = `node-${process.platform}-${process.arch}`;
-  const at = join(folder, `node-${major}`);
+  const at = join(folder.path, `node-${major}`);
   await mkdir(at);
   return run('npm', ['install', '--prefix', at, '--no-save', '--prefer-offline', `${system}@${major}`], {
     timeout: 60_000,
@@ -78,18 +76,16 @@ console.log(status, events > 5, typeof createChatTransport);
 
 // Each uses a folder of its own, and one may wait for a registry.
 describe.concurrent('the package @sluice/client', () => {
-  let service: Service;
   let at: string;
   let env: Record<string, string>;
 
+  const service = testService();
   beforeAll(async () => {
-    service = await startService();
     at = await installed(client, '@sluice/client');
     await writeFile(join(at, 'package.json'), '{ "type": "module" }');
     await writeFile(join(at, 'program.mjs'), program);
     env = { ...bareEnvironment(), BASE_URL: `${service.apiUrls[0]}/v1`, KEY: service.key };
   });
-  afterAll(() => service?.stop());
 
   it.for([20, 22, 24])('runs in an empty folder with Node.js %i', async (major, { skip }) => {
     const node = await nodeOf(major);
@@ -145,7 +141,7 @@ describe.concurrent('the package @sluice/client', () => {
 });
 
 it('an installation of the workspace keeps no headers of the Node.js that it brings', async () => {
-  const at = await mkdtemp(join(folder, 'workspace-'));
+  const at = await mkdtemp(join(folder.path, 'workspace-'));
   const name = `node-${process.platform}-${process.arch}`;
   const files = {
     'package.json': JSON.stringify({ name, version: '1.0.0' }),

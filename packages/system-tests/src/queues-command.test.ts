@@ -1,41 +1,30 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { eventually } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Caller, callerOf } from './caller.ts';
-import { type Service, startService } from './service.ts';
+import { describe, expect, it } from 'vitest';
+import { testService } from './service.ts';
+import { linesOfJson } from './sluice-process.ts';
 
-let service: Service;
-let caller: Caller;
-
-beforeAll(async () => {
-  service = await startService({
-    workers: 0,
-    settings: {
-      providers: [{ id: 'simulator', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 }],
-      models: [
-        { id: 'simulator', routes: [{ provider: 'simulator' }] },
-        { id: 'team/other', routes: [{ provider: 'simulator' }] },
-      ],
-    },
-  });
-  caller = callerOf(service.apiUrls[0] ?? '', service.key);
-});
-afterAll(() => service?.stop());
+const service = testService(() => ({
+  workers: 0,
+  settings: {
+    providers: [{ id: 'simulator', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 }],
+    models: [
+      { id: 'simulator', routes: [{ provider: 'simulator' }] },
+      { id: 'team/other', routes: [{ provider: 'simulator' }] },
+    ],
+  },
+}));
 
 const queues = (...args: string[]) => service.run('queues', ...args);
 
 async function listed(queue: string, ...args: string[]): Promise<Record<string, unknown>> {
   const { output } = await queues('list', '--json', ...args);
-  const lines = output
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
-  return lines.find((line) => line['queue'] === queue) ?? {};
+  return linesOfJson(output).find((line) => line['queue'] === queue) ?? {};
 }
 
 const inBackground = async (model: string) =>
-  (await caller.create({ model, input: 'Hi', background: true })).body.id;
-const statusOf = async (id: string) => (await caller.get(id)).body.status;
+  (await service.caller.create({ model, input: 'Hi', background: true })).body.id;
+const statusOf = async (id: string) => (await service.caller.get(id)).body.status;
 
 describe('sluice queues', () => {
   it('pauses a queue for every process, and resumes it', async () => {
@@ -45,7 +34,7 @@ describe('sluice queues', () => {
     expect(await listed('team/other')).toMatchObject({ state: 'paused', waiting: 1, active: 0 });
     expect(await listed('simulator')).toMatchObject({ state: 'open', waiting: 0 });
     await service.addWorker();
-    expect((await caller.create({ input: 'Hi' })).body.status).toBe('completed');
+    expect((await service.caller.create({ input: 'Hi' })).body.status).toBe('completed');
     expect(await statusOf(id)).toBe('queued');
     expect(await queues('resume', 'team/other')).toMatchObject({ code: 0 });
     await eventually(async () => (await statusOf(id)) === 'completed');
@@ -71,7 +60,7 @@ describe('sluice queues', () => {
   it('cancels what waits, tells its callers, and only when it is sure', async () => {
     await queues('pause', 'team/other');
     const ids = await Promise.all(Array.from({ length: 120 }, () => inBackground('team/other')));
-    const waiting = caller.create({ model: 'team/other', input: 'Hi' });
+    const waiting = service.caller.create({ model: 'team/other', input: 'Hi' });
     await eventually(async () => (await listed('team/other'))['waiting'] === 121);
     expect((await queues('drain', 'team/other')).output).toBe(
       '121 would be cancelled. Add --yes to do it.\n',
@@ -82,7 +71,7 @@ describe('sluice queues', () => {
     expect(new Set(await Promise.all(ids.map(statusOf)))).toEqual(new Set(['cancelled']));
     expect(await listed('team/other')).toMatchObject({ waiting: 0, active: 0 });
     await queues('resume', 'team/other');
-    expect((await caller.create({ model: 'team/other', input: 'Hi' })).body.status).toBe('completed');
+    expect((await service.caller.create({ model: 'team/other', input: 'Hi' })).body.status).toBe('completed');
   });
 
   it.each([

@@ -1,15 +1,15 @@
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { eventually, within } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { duringTests, eventually, within } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
 import { descendantsOf, stillRunning } from './process-tree.ts';
-import { type Service, startService } from './service.ts';
+import { testService } from './service.ts';
 import { bareEnvironment, startProcess } from './sluice-process.ts';
 
 // The examples of the README run here unchanged. Only the address and the key come from the environment.
@@ -28,12 +28,7 @@ function blocksOf(language: string, page = readme): string[] {
 }
 
 describe('the examples of the README', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService();
-  });
-  afterAll(() => service?.stop());
+  const service = testService();
 
   /** Runs a program in the environment of the examples and returns its output. */
   async function run(command: string, args: readonly string[]): Promise<string> {
@@ -75,21 +70,16 @@ describe('the examples of the README', () => {
 });
 
 describe('what the README says', () => {
-  let directory: string;
-
-  beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'sluice-readme-'));
-  });
-  afterAll(() => rm(directory, { recursive: true, force: true }));
+  const folder = duringTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-readme-')));
 
   it('to write into the file makes a service with that model and that key', async () => {
     const keys =
       blocksOf('yaml', pageOf('deployment')).find((block) => block.startsWith('keys:')) ??
       expect.unreachable();
-    await writeFile(join(directory, 'sluice.yaml'), blocksOf('yaml').join('') + keys);
+    await writeFile(join(folder.path, 'sluice.yaml'), blocksOf('yaml').join('') + keys);
     const process = startProcess({
       command: 'start',
-      cwd: directory,
+      cwd: folder.path,
       env: { PORT: '0', ADMIN_PORT: '0', TEAM_A_KEY: 'sk-team-a-0123456789abcdef' },
     });
     try {
@@ -106,7 +96,7 @@ describe('what the README says', () => {
   });
 
   it('of the banner is what `npm start` prints, and Ctrl-C ends all of it', async () => {
-    const npm = npmStart(directory);
+    const npm = npmStart(folder.path);
     try {
       const output = await npm.banner();
       const url = /Responses API +(http\S+)\/v1/.exec(output)?.[1] ?? expect.unreachable();
@@ -124,7 +114,7 @@ describe('what the README says', () => {
   });
 
   it('about `npm start` holds for a supervisor, too, which sends its signal to npm alone', async () => {
-    const npm = npmStart(directory);
+    const npm = npmStart(folder.path);
     await npm.banner();
     await npm.endedBy(() => process.kill(npm.pid, 'SIGTERM'));
   });

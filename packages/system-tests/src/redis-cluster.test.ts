@@ -1,7 +1,7 @@
-import { eventually, hasServer, type LocalCluster, startLocalCluster } from '@sluice/testing';
+import { duringTests, eventually, hasServer, startLocalCluster } from '@sluice/testing';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Service, startService } from './service.ts';
+import { describe, expect, it } from 'vitest';
+import { testService } from './service.ts';
 
 /** Each of them has another one of three cells. */
 const allTenants = ['tenant-0', 'tenant-1', 'tenant-7'].map((name) => ({
@@ -14,32 +14,23 @@ describe.skipIf(!hasServer).each([1, 3])(
   'a service over a cluster of three primaries with cells=%i, where there is a server',
   (cells) => {
     const tenants = allTenants.slice(0, cells);
-    let cluster: LocalCluster;
-    let service: Service;
 
-    beforeAll(async () => {
-      cluster = await startLocalCluster({ withReplica: true });
-      const [seed] = cluster.nodes;
-      const address = `redis://127.0.0.1:${seed?.port}`;
-      service = await startService({
-        redisUrl: address,
-        redisUrlOfProcesses: `${address}?cluster&cells=${cells}`,
-        apis: 2,
-        workers: 2,
-        settings: {
-          keys: tenants,
-          recovery: { lockMs: 3_000, stalledMs: 500 },
-          files: { enabled: true },
-          usage: { enabled: true },
-          providers: [{ id: 'simulator', type: 'simulator', firstTokenMs: 10, tokensPerSecond: 100 }],
-          models: [{ id: model, routes: [{ provider: 'simulator' }] }],
-        },
-      });
-    });
-    afterAll(async () => {
-      await service?.stop();
-      await cluster?.stop();
-    });
+    const cluster = duringTests(() => startLocalCluster({ withReplica: true }));
+    const address = () => `redis://127.0.0.1:${cluster.nodes[0]?.port}`;
+    const service = testService(() => ({
+      redisUrl: address(),
+      redisUrlOfProcesses: `${address()}?cluster&cells=${cells}`,
+      apis: 2,
+      workers: 2,
+      settings: {
+        keys: tenants,
+        recovery: { lockMs: 3_000, stalledMs: 500 },
+        files: { enabled: true },
+        usage: { enabled: true },
+        providers: [{ id: 'simulator', type: 'simulator', firstTokenMs: 10, tokensPerSecond: 100 }],
+        models: [{ id: model, routes: [{ provider: 'simulator' }] }],
+      },
+    }));
 
     const clientOf = (tenant: number, api: number) =>
       new OpenAI({

@@ -1,7 +1,6 @@
-import { eventually, hasServer, type LocalRedis, startLocalRedis } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callerOf } from './caller.ts';
-import { type Service, startService } from './service.ts';
+import { duringTests, eventually, hasServer, startLocalRedis } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
+import { testService } from './service.ts';
 
 /** A few, since who waits for long looks at the record now and then. */
 const callers = 8;
@@ -26,28 +25,19 @@ const kept = [
 // Both at once: each has a Redis of its own, and most of its time passes in the waits of its model.
 describe.skipIf(!hasServer)('a synchronous response (needs a server on the PATH)', () => {
   describe.concurrent.each(kept)('$what', (about) => {
-    let own: LocalRedis;
-    let service: Service;
-
-    beforeAll(async () => {
-      // Commands are counted by the server, so it has to be a server that nobody else uses.
-      own = await startLocalRedis({ kind: 'server' });
-      service = await startService({
-        redisUrl: own.url,
-        settings: {
-          workerConcurrency: slots,
-          console: about.console,
-          // Those that are kept are so many a second, and more for each response the slower the machine.
-          dashboard: { keepCompleted: 0 },
-          providers: [{ id: 'local', type: 'simulator' }],
-          models: [{ id: 'simulator', routes: [{ provider: 'local', model: 'simulator' }] }],
-        },
-      });
-    });
-    afterAll(async () => {
-      await service?.stop();
-      await own?.stop();
-    });
+    // Commands are counted by the server, so it has to be a server that nobody else uses.
+    const own = duringTests(() => startLocalRedis({ kind: 'server' }));
+    const service = testService(() => ({
+      redisUrl: own.url,
+      settings: {
+        workerConcurrency: slots,
+        console: about.console,
+        // Those that are kept are so many a second, and more for each response the slower the machine.
+        dashboard: { keepCompleted: 0 },
+        providers: [{ id: 'local', type: 'simulator' }],
+        models: [{ id: 'simulator', routes: [{ provider: 'local', model: 'simulator' }] }],
+      },
+    }));
 
     /** All commands so far, and the pings among them, which follow the clock and nothing else. */
     async function commandsSoFar(): Promise<{ all: number; pings: number }> {
@@ -76,7 +66,7 @@ describe.skipIf(!hasServer)('a synchronous response (needs a server on the PATH)
     it(`costs Redis at most ${about.most} commands under load, those inside scripts and of the queue included`, {
       timeout: 300_000,
     }, async () => {
-      const caller = callerOf(service.apiUrls[0] ?? '', service.key);
+      const { caller } = service;
       const run = async (count: number) => {
         let left = count;
         await Promise.all(

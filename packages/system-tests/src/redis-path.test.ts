@@ -7,7 +7,6 @@ import {
   testRedis,
 } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { callerOf } from './caller.ts';
 import { startService } from './service.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -33,7 +32,7 @@ async function serviceBehindProxy(redis: LocalRedis) {
   cleanups.push(() => proxy.stop());
   const service = await startService({ redisUrl: redis.url, redisUrlOfProcesses: proxy.url });
   cleanups.push(() => service.stop());
-  return { proxy, service, caller: callerOf(service.apiUrls[0] ?? '', service.key) };
+  return { proxy, service, caller: service.caller };
 }
 
 const statusOf = async (url: string) => (await fetch(url)).status;

@@ -1,69 +1,51 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePort, type LocalRedis, serverOnPath, startLocalRedis } from '@sluice/testing';
+import { duringTests, freePort, serverOnPath, startLocalRedis } from '@sluice/testing';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Service, startService } from './service.ts';
+import { describe, expect, it } from 'vitest';
+import { testService } from './service.ts';
 
 const run = promisify(execFile);
 
 /** Whether the server speaks TLS and there is openssl to make it a certificate. */
 const hasTls = await canSpeakTls();
 
-let directory: string | undefined;
-let redis: LocalRedis | undefined;
-let service: Service | undefined;
-
-beforeAll(async () => {
-  if (!hasTls) return;
-  directory = await mkdtemp(join(tmpdir(), 'sluice-tls-'));
-  const [certificate, key] = [join(directory, 'cert.pem'), join(directory, 'key.pem')];
-  const subject = ['-subj', '/CN=store', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  await run('openssl', [
-    'req',
-    '-x509',
-    '-newkey',
-    'rsa:2048',
-    '-nodes',
-    '-keyout',
-    key,
-    '-out',
-    certificate,
-    ...subject,
-  ]);
-  const port = await freePort();
-  redis = await startLocalRedis({
-    kind: 'server',
-    settings: {
-      'tls-port': String(port),
-      'tls-cert-file': certificate,
-      'tls-key-file': key,
-      'tls-ca-cert-file': certificate,
-      'tls-auth-clients': 'no',
-    },
+describe.skipIf(!hasTls)('a store by TLS (needs openssl and a Redis server that speaks it)', () => {
+  const folder = duringTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-tls-')));
+  const certificate = () => join(folder.path, 'cert.pem');
+  let port: number;
+  const redis = duringTests(async () => {
+    const key = join(folder.path, 'key.pem');
+    const subject = ['-subj', '/CN=store', '-addext', 'subjectAltName=IP:127.0.0.1'];
+    const made = ['-keyout', key, '-out', certificate()];
+    await run('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...made, ...subject]);
+    port = await freePort();
+    return startLocalRedis({
+      kind: 'server',
+      settings: {
+        'tls-port': String(port),
+        'tls-cert-file': certificate(),
+        'tls-key-file': key,
+        'tls-ca-cert-file': certificate(),
+        'tls-auth-clients': 'no',
+      },
+    });
   });
-  service = await startService({
+  const service = testService(() => ({
     redisUrl: `redis://127.0.0.1:${redis.port}`,
     redisUrlOfProcesses: `rediss://127.0.0.1:${port}`,
-    env: { NODE_EXTRA_CA_CERTS: certificate },
+    env: { NODE_EXTRA_CA_CERTS: certificate() },
     settings: {
       providers: [{ id: 'simulator', type: 'simulator' }],
       models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
     },
-  });
-});
-afterAll(async () => {
-  await service?.stop();
-  await redis?.stop();
-  if (directory !== undefined) await rm(directory, { recursive: true, force: true });
-});
+  }));
 
-describe.skipIf(!hasTls)('a store by TLS (needs openssl and a Redis server that speaks it)', () => {
   it('serves whole responses and streams', async () => {
-    const { key, apiUrls } = service as Service; // skipped without one
+    const { key, apiUrls } = service;
     const client = new OpenAI({ apiKey: key, baseURL: `${apiUrls[0]}/v1`, maxRetries: 0 });
     const whole = await client.responses.create({ model: 'simulator', input: 'Hi' });
     expect(whole.status).toBe('completed');

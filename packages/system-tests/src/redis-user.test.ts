@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { eventually, startLocalRedis, type LocalRedis } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Caller, callerOf } from './caller.ts';
-import { hasPagePrograms, openPageShell, type PageShell } from './operating-page.ts';
-import { type Service, startService } from './service.ts';
+import { duringTests, eventually, startLocalRedis } from '@sluice/testing';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { hasPagePrograms, openPageShell } from './operating-page.ts';
+import { testService } from './service.ts';
 import { runCommand, type SluiceProcessOptions } from './sluice-process.ts';
 
 /** What it has no right to, and the service does without: settings, the connections of others, and the name of a client library. */
@@ -13,37 +12,29 @@ const actionToken = randomBytes(16).toString('hex');
 const adminToken = randomBytes(16).toString('hex');
 
 describe.skipIf(!hasPagePrograms)('the user of Redis of docs/operating.md (needs Redis on the PATH)', () => {
-  let redis: LocalRedis;
-  let shell: PageShell;
-  let service: Service;
-  let caller: Caller;
   let url: string;
 
+  const redis = duringTests(() => startLocalRedis({ kind: 'server' }));
+  const shell = duringTests(openPageShell);
   beforeAll(async () => {
-    redis = await startLocalRedis({ kind: 'server' });
-    shell = await openPageShell();
     const password = randomBytes(16).toString('hex');
     await shell.run('A user of Redis with the least rights', {
       REDIS_URL: redis.url,
       STORE_PASSWORD: password,
     });
     url = `redis://sluice:${password}@127.0.0.1:${redis.port}`;
-    service = await startService({
-      redisUrl: redis.url,
-      redisUrlOfProcesses: url,
-      settings: {
-        keyPrefix: 'sluice:',
-        recovery: { lockMs: 3_000, stalledMs: 100 },
-        server: { adminToken, adminActionToken: actionToken },
-      },
-    });
-    caller = callerOf(service.apiUrls[0] ?? '', service.key);
-    await service.redis.client.acl('LOG', 'RESET');
   });
-  afterAll(async () => {
-    await service?.stop();
-    await shell?.[Symbol.asyncDispose]();
-    await redis?.stop();
+  const service = testService(() => ({
+    redisUrl: redis.url,
+    redisUrlOfProcesses: url,
+    settings: {
+      keyPrefix: 'sluice:',
+      recovery: { lockMs: 3_000, stalledMs: 100 },
+      server: { adminToken, adminActionToken: actionToken },
+    },
+  }));
+  beforeAll(async () => {
+    await service.redis.client.acl('LOG', 'RESET');
   });
 
   /** The commands, keys and channels that the server has refused and that are missed. */
@@ -80,14 +71,14 @@ describe.skipIf(!hasPagePrograms)('the user of Redis of docs/operating.md (needs
   };
 
   it('may do what requests of every kind need', async () => {
-    const whole = await caller.create({ input: 'Hello. [[sluice: tokens=3]]' });
+    const whole = await service.caller.create({ input: 'Hello. [[sluice: tokens=3]]' });
     expect(whole.body.status).toBe('completed');
     const next = { input: 'And then? [[sluice: tokens=3]]', previous_response_id: whole.body.id };
-    expect((await caller.stream(next)).final.status).toBe('completed');
+    expect((await service.caller.stream(next)).final.status).toBe('completed');
     const large = `${'word '.repeat(60_000)} [[sluice: tokens=3]]`;
-    expect((await caller.create({ input: large })).body.status).toBe('completed');
-    const { body } = await caller.create({ input: 'Wait. [[sluice: hang]]', background: true });
-    await eventually(async () => (await caller.get(body.id)).body.status === 'in_progress');
+    expect((await service.caller.create({ input: large })).body.status).toBe('completed');
+    const { body } = await service.caller.create({ input: 'Wait. [[sluice: hang]]', background: true });
+    await eventually(async () => (await service.caller.get(body.id)).body.status === 'in_progress');
     expect(await send('POST', `/responses/${body.id}/cancel`)).toBe(200);
     expect(await send('GET', `/responses/${whole.body.id}/input_items`)).toBe(200);
     expect(await send('GET', `/responses/${whole.body.id}?stream=true`)).toBe(200);
@@ -109,9 +100,9 @@ describe.skipIf(!hasPagePrograms)('the user of Redis of docs/operating.md (needs
     await sluice('models');
     await sluice('queues', 'list');
     await sluice('queues', 'pause', 'simulator');
-    const { body } = await caller.create({ input: 'Drained.', background: true });
+    const { body } = await service.caller.create({ input: 'Drained.', background: true });
     await sluice('queues', 'drain', 'simulator', '--yes');
-    await eventually(async () => (await caller.get(body.id)).body.status !== 'queued');
+    await eventually(async () => (await service.caller.get(body.id)).body.status !== 'queued');
     await sluice('queues', 'resume', 'simulator');
     for (const path of [
       '/metrics',
@@ -131,11 +122,14 @@ describe.skipIf(!hasPagePrograms)('the user of Redis of docs/operating.md (needs
   });
 
   it('may do what the rescue of a dead worker needs', async () => {
-    const { body } = await caller.create({ input: 'Hi. [[sluice: first_token_ms=500]]', background: true });
-    await eventually(async () => (await caller.get(body.id)).body.status === 'in_progress');
+    const { body } = await service.caller.create({
+      input: 'Hi. [[sluice: first_token_ms=500]]',
+      background: true,
+    });
+    await eventually(async () => (await service.caller.get(body.id)).body.status === 'in_progress');
     await service.workers[0]?.kill();
     await service.addWorker();
-    await eventually(async () => (await caller.get(body.id)).body.status === 'completed');
+    await eventually(async () => (await service.caller.get(body.id)).body.status === 'completed');
     expect(await refused()).toEqual([]);
   });
 

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestRedis, testRedis } from '@sluice/testing';
+import { duringTests, type TestRedis, testRedis } from '@sluice/testing';
+import { type Caller, callerOf } from './caller.ts';
 import { runCommand, type SluiceProcess, type SluiceProcessOptions, startProcess } from './sluice-process.ts';
 
 /** The settings file as an object. It is written as JSON, which YAML can read. */
@@ -42,6 +43,8 @@ export interface Service {
   adminUrls: string[];
   /** A key that may use every model. */
   key: string;
+  /** A caller of the first api, with that key. */
+  caller: Caller;
   /** The settings file of all processes, which are told by nothing else that it changes. */
   file: string;
   /** The Redis of the service. All its keys begin with the prefix. */
@@ -148,6 +151,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       return apis.map(({ adminUrl }) => adminUrl);
     },
     key,
+    get caller() {
+      return callerOf(apis[0]?.url ?? '', key);
+    },
     file,
     redis,
     addApi,
@@ -172,6 +178,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     throw failed.reason;
   }
   return service;
+}
+
+/** Has a service start before the tests of a file or of a `describe`, and stop after them: see `duringTests`. */
+export function testService(options: () => ServiceOptions = () => ({})): Service {
+  return duringTests(() => startService(options()));
 }
 
 async function orKill<T>(process: SluiceProcess, ready: Promise<T>): Promise<T> {

@@ -1,10 +1,10 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { eventually } from '@sluice/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { duringTests, eventually } from '@sluice/testing';
+import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { statusAt, untilKey } from './ask-every-api.ts';
 import { callerOf } from './caller.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
-import { type Service, type SettingsFile, startService } from './service.ts';
+import { startScriptedUpstream } from './scripted-upstream.ts';
+import { type SettingsFile, testService } from './service.ts';
 
 interface KeyEntry {
   name: string;
@@ -21,25 +21,19 @@ const narrow: KeyEntry = {
   limits: { requestsPerMinute: 1 },
 };
 
-let upstream: ScriptedUpstream;
-let service: Service;
 let first: string;
 
+const upstream = duringTests(startScriptedUpstream);
+const service = testService(() => ({
+  apis: 2,
+  settings: {
+    keys: [team, other, narrow],
+    providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: upstream.fake.baseUrl }],
+    models: [{ id: 'scripted', routes: [{ provider: 'upstream' }] }],
+  },
+}));
 beforeAll(async () => {
-  upstream = await startScriptedUpstream();
-  service = await startService({
-    apis: 2,
-    settings: {
-      keys: [team, other, narrow],
-      providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: upstream.fake.baseUrl }],
-      models: [{ id: 'scripted', routes: [{ provider: 'upstream' }] }],
-    },
-  });
   first = await readFile(service.file, 'utf8');
-});
-afterAll(async () => {
-  await service?.stop();
-  await upstream?.close();
 });
 
 /** Replaces the file in one step, as an editor or a deployment does. */

@@ -1,8 +1,7 @@
-import { eventually, hasServer, type LocalRedis, startLocalRedis } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Caller, callerOf } from './caller.ts';
+import { duringTests, eventually, hasServer, startLocalRedis } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
 import { pageFigure } from './operating-page.ts';
-import { type Service, startService } from './service.ts';
+import { testService } from './service.ts';
 import { runningAttempts } from './worker-metrics.ts';
 
 /** Enough that what the server takes for itself does not count. */
@@ -11,27 +10,16 @@ const streams = 200;
 const kilobyte = 'x'.repeat(1_024);
 
 describe.skipIf(!hasServer)('what docs/operating.md says of sizes (needs a server on the PATH)', () => {
-  let redis: LocalRedis;
-  let service: Service;
-  let caller: Caller;
-
-  beforeAll(async () => {
-    // Keys and commands are those of the whole server, so nobody else may use it.
-    redis = await startLocalRedis({ kind: 'server' });
-    service = await startService({
-      redisUrl: redis.url,
-      settings: {
-        workerConcurrency: streams,
-        providers: [{ id: 'simulator', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 }],
-        models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
-      },
-    });
-    caller = callerOf(service.apiUrls[0] ?? '', service.key);
-  });
-  afterAll(async () => {
-    await service?.stop();
-    await redis?.stop();
-  });
+  // Keys and commands are those of the whole server, so nobody else may use it.
+  const redis = duringTests(() => startLocalRedis({ kind: 'server' }));
+  const service = testService(() => ({
+    redisUrl: redis.url,
+    settings: {
+      workerConcurrency: streams,
+      providers: [{ id: 'simulator', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 }],
+      models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
+    },
+  }));
 
   /**
    * What lies in all keys, in bytes, with the keys themselves.
@@ -70,10 +58,10 @@ describe.skipIf(!hasServer)('what docs/operating.md says of sizes (needs a serve
   it('holds for what is kept of a response', async () => {
     const input = `${kilobyte} [[sluice: tokens=250]]`;
     const whole = await bytesLeftBy(async () => {
-      expect((await caller.create({ input })).body.status).toBe('completed');
+      expect((await service.caller.create({ input })).body.status).toBe('completed');
     });
     const streamed = await bytesLeftBy(async () => {
-      expect((await caller.stream({ input })).final.status).toBe('completed');
+      expect((await service.caller.stream({ input })).final.status).toBe('completed');
     });
     console.log(`${Math.round(whole)} bytes a response, ${Math.round(streamed)} with its events`);
     expect(whole).toBeLessThanOrEqual(pageFigure('a stored response, 1 KiB and 250 tokens, bytes of Redis'));
@@ -101,7 +89,7 @@ describe.skipIf(!hasServer)('what docs/operating.md says of sizes (needs a serve
     const leaving = new AbortController();
     const ended: string[] = [];
     const open = Array.from({ length: streams }, async () =>
-      caller.stream({ input: 'Say nothing. [[sluice: hang]]' }, { signal: leaving.signal }).then(
+      service.caller.stream({ input: 'Say nothing. [[sluice: hang]]' }, { signal: leaving.signal }).then(
         ({ final }) => ended.push(JSON.stringify(final)),
         (error: unknown) => ended.push(String(error)),
       ),

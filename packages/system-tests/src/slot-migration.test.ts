@@ -1,7 +1,6 @@
 import { eventually, type LocalCluster, serverThatMovesSlots, startLocalCluster } from '@sluice/testing';
 import OpenAI from 'openai';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { callerOf } from './caller.ts';
 import { type Service, startService } from './service.ts';
 
 const program = serverThatMovesSlots();
@@ -71,7 +70,7 @@ describe.skipIf(program === undefined)('the slot of a cell, where there is a Val
       workers: 2,
       settings: { recovery: { lockMs: 3_000, stalledMs: 500 } },
     });
-    const caller = callerOf(service.apiUrls[0] ?? '', service.key);
+    const { caller } = service;
     const { id } = (await caller.create({ input: 'Hi' })).body;
     const [seed] = cluster.nodes;
     const slot = String(

@@ -140,6 +140,12 @@ export async function runCommand(
   return { code, output: process.output() };
 }
 
+/** What each line of an output is, all of which are JSON. */
+export function linesOfJson<Line = Record<string, unknown>>(output: string): Line[] {
+  const lines = output.trim().split('\n');
+  return lines.map((line) => JSON.parse(line) as Line); // as the command prints it
+}
+
 /** The variables that a process needs to run. Credentials and settings of the machine are not passed on. */
 export function bareEnvironment(): Record<string, string> {
   // An Ollama on the machine of the tests is none of their business.

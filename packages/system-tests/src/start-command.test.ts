@@ -6,8 +6,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { eventually, hasServer, type TestRedis, testRedis, within } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { duringTests, eventually, hasServer, type TestRedis, testRedis, within } from '@sluice/testing';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { builtConsole } from './built-console.ts';
 import { callerOf } from './caller.ts';
 import { descendantsOf, stillRunning } from './process-tree.ts';
@@ -121,7 +121,6 @@ const stores = [
 for (const { store, says, env, isHere } of stores) {
   // One service in the order of its life: it is used, ended, started again, and killed.
   describe.skipIf(!isHere)(`start, on ${store}`, () => {
-    let place: Place;
     let service: SluiceProcess;
     let banner: Banner;
     let audit: unknown[];
@@ -131,12 +130,11 @@ for (const { store, says, env, isHere } of stores) {
       return ((await answer.json()) as { data: unknown[] }).data;
     };
 
+    const place = duringTests(newPlace);
     beforeAll(async () => {
-      place = await newPlace();
       service = place.run({ command: 'start', env, leadsGroup: true });
       banner = await bannerOf(service);
     });
-    afterAll(() => place?.[Symbol.asyncDispose]());
 
     it('says where it is and how to try it, and that works', async () => {
       const { text, url, adminUrl, key } = banner;
@@ -230,17 +228,15 @@ for (const { store, says, env, isHere } of stores) {
 }
 
 describe('start, with two workers', () => {
-  let place: Place;
   let service: SluiceProcess;
   let banner: Banner;
   const fileKey = 'sk-of-the-file-0123456789';
 
+  const place = duringTests(newPlace);
   beforeAll(async () => {
-    place = await newPlace();
     service = place.run({ command: 'start', args: ['--workers', '2'] });
     banner = await bannerOf(service);
   });
-  afterAll(() => place?.[Symbol.asyncDispose]());
 
   it('passes a SIGHUP on to its api, which takes a key from a file that was not there', async () => {
     const { url, key } = banner;
@@ -268,14 +264,13 @@ describe('start, with two workers', () => {
 });
 
 describe('start, on the Redis that REDIS_URL names', () => {
-  let place: Awaited<ReturnType<typeof newPlaceAtRedis>>;
   let service: SluiceProcess;
   let banner: Banner;
   let stored: string;
   let env: Record<string, string>;
 
+  const place = duringTests(newPlaceAtRedis);
   beforeAll(async () => {
-    place = await newPlaceAtRedis();
     env = { REDIS_URL: place.redis.url, PATH: pathWithoutServers };
     const made = place.run({ command: 'keys', args: ['create', '--tenant', 'a', '--json'], env });
     await made.exited;
@@ -283,7 +278,6 @@ describe('start, on the Redis that REDIS_URL names', () => {
     service = place.run({ command: 'start', env });
     banner = await bannerOf(service);
   });
-  afterAll(() => place?.[Symbol.asyncDispose]());
 
   it('says which that is, and keeps its data there', async () => {
     const { text, url, key } = banner;
@@ -344,12 +338,13 @@ describe.concurrent('a command that cannot start', () => {
   // An api that has none says so.
   beforeAll(builtConsole);
 
-  /** The output without the log lines of the processes. */
-  const wordsOf = (process: SluiceProcess) =>
-    process
-      .output()
-      .split('\n')
-      .filter((line) => line !== '' && !line.startsWith('{'));
+  /** What a command says, without the log lines of its processes, that ends by itself with a code, and shows nobody a stack. */
+  async function lastWords(process: SluiceProcess, code: number): Promise<string[]> {
+    await expect(within(process.exited)).resolves.toMatchObject({ code });
+    expect(process.output()).not.toMatch(/^\s+at |"stack"/m);
+    const lines = process.output().split('\n');
+    return lines.filter((line) => line !== '' && !line.startsWith('{'));
+  }
 
   it('ends without a service when it is told to stop while its store starts', async () => {
     await using place = await newPlace();
@@ -371,9 +366,7 @@ describe.concurrent('a command that cannot start', () => {
     const port = typeof address === 'object' ? address?.port : undefined;
     try {
       const process = place.run({ command: 'start', env: { PORT: String(port) } });
-      await expect(within(process.exited)).resolves.toMatchObject({ code: 1 });
-      expect(wordsOf(process)).toEqual([expect.stringContaining('set PORT to another port')]);
-      expect(process.output()).not.toMatch(/^\s+at |"stack"/m);
+      expect(await lastWords(process, 1)).toEqual([expect.stringContaining('set PORT to another port')]);
     } finally {
       await new Promise((resolve) => taken.close(resolve));
     }
@@ -383,8 +376,7 @@ describe.concurrent('a command that cannot start', () => {
     await using place = await newPlace();
     await place.configure({ limits: { queud: 5 } });
     const process = place.run({ command: 'start', env: { PORT: '80000' } });
-    await expect(within(process.exited)).resolves.toMatchObject({ code: 2 });
-    expect(wordsOf(process)).toEqual([
+    expect(await lastWords(process, 2)).toEqual([
       'sluice: bad configuration, 2 problems:',
       expect.stringMatching(/^ {2}PORT: /),
       expect.stringMatching(/^ {2}limits\.queud: .*queued/),
@@ -398,12 +390,10 @@ describe.concurrent('a command that cannot start', () => {
       models: [{ id: 'm', routes: [{ provider: 'here', model: 'm' }] }],
     });
     const process = place.run({ command: 'worker', env: { REDIS_URL: 'redis://127.0.0.1:1' } });
-    await expect(within(process.exited)).resolves.toMatchObject({ code: 2 });
     // The one or the other, as the package is there or not.
-    expect(wordsOf(process)).toEqual([
+    expect(await lastWords(process, 2)).toEqual([
       expect.stringMatching(/'here'.*(?:npm install node-llama-cpp|none\.gguf: there is no such file)/),
     ]);
-    expect(process.output()).not.toMatch(/^\s+at |"stack"/m);
   });
 
   it('says which package of a provider to install, and exits with 2', async () => {
@@ -413,18 +403,15 @@ describe.concurrent('a command that cannot start', () => {
       models: [{ id: 'm', routes: [{ provider: 'vendor' }] }],
     });
     const process = place.run({ command: 'start' });
-    await expect(within(process.exited)).resolves.toMatchObject({ code: 2 });
-    expect(wordsOf(process)).toEqual([expect.stringContaining("'vendor'")]);
-    expect(wordsOf(process)).toEqual([expect.stringMatching(/npm install @example\/not-installed$/)]);
+    expect(await lastWords(process, 2)).toEqual([
+      expect.stringMatching(/'vendor'.*npm install @example\/not-installed$/),
+    ]);
   });
 
   it('says that Redis cannot be reached, and exits with 1', async () => {
     await using place = await newPlace();
     const process = place.run({ command: 'start', env: { REDIS_URL: 'redis://:hidden@127.0.0.1:1' } });
-    await expect(within(process.exited)).resolves.toMatchObject({ code: 1 });
-    expect(wordsOf(process)).toEqual([expect.stringContaining('REDIS_URL')]);
-    // It must not be in the log lines either.
-    expect(process.output()).not.toMatch(/^\s+at |"stack"/m);
+    expect(await lastWords(process, 1)).toEqual([expect.stringContaining('REDIS_URL')]);
     expect(process.output()).not.toContain('hidden');
   });
 
@@ -436,9 +423,7 @@ describe.concurrent('a command that cannot start', () => {
       await writeFile(file, '');
       // Whether it needs a development key is known once Redis has answered.
       const process = place.run({ command, env: { DATA_DIR: file, REDIS_URL: place.redis.url } });
-      await expect(within(process.exited)).resolves.toMatchObject({ code: 2 });
-      expect(wordsOf(process)).toEqual([expect.stringContaining(file)]);
-      expect(process.output()).not.toMatch(/^\s+at |"stack"/m);
+      expect(await lastWords(process, 2)).toEqual([expect.stringContaining(file)]);
     },
   );
 
@@ -447,20 +432,17 @@ describe.concurrent('a command that cannot start', () => {
     async (command) => {
       await using place = await newPlaceAtRedis();
       const process = place.run({ command, env: { HOST: '0.0.0.0', REDIS_URL: place.redis.url } });
-      await expect(within(process.exited)).resolves.toMatchObject({ code: 2 });
-      expect(wordsOf(process)).toEqual([
+      expect(await lastWords(process, 2)).toEqual([
         expect.stringContaining(
           'HOST: is not a loopback address and there is no key; add `keys` to the file',
         ),
       ]);
-      expect(process.output()).not.toMatch(/^\s+at |"stack"/m);
     },
   );
 
   it.each(['api', 'worker'] as const)('%s asks for REDIS_URL, and exits with 2', async (command) => {
     await using place = await newPlace();
     const process = place.run({ command });
-    await expect(within(process.exited)).resolves.toMatchObject({ code: 2 });
-    expect(wordsOf(process)).toEqual([expect.stringContaining('REDIS_URL')]);
+    expect(await lastWords(process, 2)).toEqual([expect.stringContaining('REDIS_URL')]);
   });
 });

@@ -1,26 +1,21 @@
 import { eventually } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { askAdmin, untilOffered } from './ask-every-api.ts';
 import { callerOf } from './caller.ts';
-import { type Service, startService } from './service.ts';
+import { testService } from './service.ts';
 
 const actionToken = 'act-0123456789abcdef';
 const slow = 'Hi. [[sluice: first_token_ms=600000]]';
 
-let service: Service;
-
-beforeAll(async () => {
-  service = await startService({
-    apis: 2,
-    workers: 2,
-    env: { ADMIN_ACTION_TOKEN: actionToken },
-    settings: {
-      providers: [{ id: 'local', type: 'simulator' }],
-      models: [{ id: 'filed', routes: [{ provider: 'local' }] }],
-    },
-  });
-});
-afterAll(() => service?.stop());
+const service = testService(() => ({
+  apis: 2,
+  workers: 2,
+  env: { ADMIN_ACTION_TOKEN: actionToken },
+  settings: {
+    providers: [{ id: 'local', type: 'simulator' }],
+    models: [{ id: 'filed', routes: [{ provider: 'local' }] }],
+  },
+}));
 
 const callerAt = (api: number) => callerOf(service.apiUrls[api] ?? '', service.key);
 

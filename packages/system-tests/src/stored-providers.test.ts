@@ -1,31 +1,23 @@
-import { eventually } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { duringTests, eventually } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
 import { askAdmin, untilOffered } from './ask-every-api.ts';
 import { callerOf } from './caller.ts';
-import { promptOf, type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
-import { type Service, startService } from './service.ts';
+import { promptOf, startScriptedUpstream } from './scripted-upstream.ts';
+import { testService } from './service.ts';
 
 const actionToken = 'act-0123456789abcdef';
 
-let upstreams: ScriptedUpstream[];
-let service: Service;
+const upstreams = [duringTests(startScriptedUpstream), duringTests(startScriptedUpstream)];
 
-beforeAll(async () => {
-  upstreams = [await startScriptedUpstream(), await startScriptedUpstream()];
-  service = await startService({
-    apis: 2,
-    workers: 2,
-    env: { ADMIN_ACTION_TOKEN: actionToken, UPSTREAM_HOUSE: 'sk-house' },
-    settings: {
-      providers: [{ id: 'local', type: 'simulator' }],
-      models: [{ id: 'simulator', routes: [{ provider: 'local' }] }],
-    },
-  });
-});
-afterAll(async () => {
-  await service?.stop();
-  await Promise.all((upstreams ?? []).map((each) => each.close()));
-});
+const service = testService(() => ({
+  apis: 2,
+  workers: 2,
+  env: { ADMIN_ACTION_TOKEN: actionToken, UPSTREAM_HOUSE: 'sk-house' },
+  settings: {
+    providers: [{ id: 'local', type: 'simulator' }],
+    models: [{ id: 'simulator', routes: [{ provider: 'local' }] }],
+  },
+}));
 
 const upstream = (at: number) => upstreams[at] ?? expect.unreachable();
 const promptsAt = (at: number) => upstream(at).fake.requests.map(promptOf);

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { bundleCommand, eventually, startLocalRedis } from '@sluice/testing';
 import type { Browser } from 'playwright-core';
-import { type Caller, callerOf } from './caller.ts';
+import type { Caller } from './caller.ts';
 import { chromiumPath, launchChromium } from './chromium.ts';
 import { photographConsole } from './console-pictures.ts';
 import { type Service, startService } from './service.ts';
@@ -67,7 +67,7 @@ async function startLoaded(redisUrl: string): Promise<Service> {
     },
   });
   try {
-    const caller = callerOf(service.apiUrls[0] ?? '', service.key);
+    const { caller } = service;
     await Promise.all(Object.entries(loads).map(([id, load]) => addLoad(caller, id, load)));
     return service;
   } catch (error) {

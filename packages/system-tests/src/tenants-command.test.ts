@@ -1,41 +1,34 @@
 import { forEachOnWire } from '@sluice/contract/tenant-limits';
 import { eventually } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
-import { type Service, startService } from './service.ts';
+import { testService } from './service.ts';
+import { linesOfJson } from './sluice-process.ts';
 
 const key = 'sk-team-a-0123456789abcdef';
 
-let service: Service;
-
-beforeAll(async () => {
-  service = await startService({
-    workers: 0,
-    settings: {
-      keys: [
-        {
-          name: 'team-a',
-          key,
-          weight: 2,
-          models: ['simulator'],
-          limits: { requestsPerMinute: 60, concurrent: 1, queued: 10 },
-        },
-      ],
-      providers: [{ id: 'simulator', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 }],
-      models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
-    },
-  });
-});
-afterAll(() => service?.stop());
+const service = testService(() => ({
+  workers: 0,
+  settings: {
+    keys: [
+      {
+        name: 'team-a',
+        key,
+        weight: 2,
+        models: ['simulator'],
+        limits: { requestsPerMinute: 60, concurrent: 1, queued: 10 },
+      },
+    ],
+    providers: [{ id: 'simulator', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 }],
+    models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
+  },
+}));
 
 const sluice = (command: 'keys' | 'tenants', ...args: string[]) => service.run(command, ...args);
 
 /** What the command prints as JSON, one line for each tenant. */
 const tenantsOf = async (...args: string[]) =>
-  (await sluice('tenants', '--json', ...args)).output
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  linesOfJson((await sluice('tenants', '--json', ...args)).output);
 
 /** Budgets and tokens, where there is no limit of them. */
 const notCounted = {

@@ -1,29 +1,24 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { latch } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Caller, callerOf } from './caller.ts';
-import { type Service, startService } from './service.ts';
-import { type SluiceProcess, type SluiceProcessOptions, startProcess } from './sluice-process.ts';
+import { describe, expect, it } from 'vitest';
+import { testService } from './service.ts';
+import {
+  linesOfJson,
+  type SluiceProcess,
+  type SluiceProcessOptions,
+  startProcess,
+} from './sluice-process.ts';
 
-let service: Service;
-let caller: Caller;
-let url: string;
-
-beforeAll(async () => {
-  service = await startService();
-  url = service.apiUrls[0] ?? '';
-  caller = callerOf(url, service.key);
-});
-afterAll(() => service?.stop());
+const service = testService();
 
 function responses(args: readonly string[], env: Record<string, string> = {}, cwd?: string): SluiceProcess {
-  const known = { SLUICE_URL: url, SLUICE_API_KEY: service.key };
+  const known = { SLUICE_URL: service.apiUrls[0] ?? '', SLUICE_API_KEY: service.key };
   return startProcess({
     command: 'responses',
     args,
@@ -32,15 +27,7 @@ function responses(args: readonly string[], env: Record<string, string> = {}, cw
   });
 }
 
-/** Calls a function with a new folder. */
-async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-terminal-'));
-  try {
-    await run(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
+const newFolder = () => mkdtempDisposable(join(tmpdir(), 'sluice-terminal-'));
 
 /** Runs a command to its end. */
 async function said(process: SluiceProcess): Promise<{ code: number | null; out: string; errors: string }> {
@@ -50,12 +37,12 @@ async function said(process: SluiceProcess): Promise<{ code: number | null; out:
 }
 
 const inBackground = (input: string, more: object = {}) =>
-  caller.create({ input, background: true, ...more }).then(({ body }) => body.id);
+  service.caller.create({ input, background: true, ...more }).then(({ body }) => body.id);
 
 /** A background stream that has begun, and the promise of its end. */
 async function streaming(input: string): Promise<{ id: string; ended: Promise<unknown> }> {
   const begun = latch<string>();
-  const ended = caller.stream(
+  const ended = service.caller.stream(
     { input, background: true },
     {
       onEvent: (event) => {
@@ -68,7 +55,7 @@ async function streaming(input: string): Promise<{ id: string; ended: Promise<un
 
 describe('sluice responses', () => {
   it('get shows one response, for people or as JSON', async () => {
-    const { body } = await caller.create({ input: 'Hello!' });
+    const { body } = await service.caller.create({ input: 'Hello!' });
     const shown = await said(responses(['get', body.id]));
     expect(shown).toMatchObject({ code: 0, errors: '' });
     expect(shown.out).toMatch(/^id +create-response_\w+\nstatus +completed\nmodel +simulator\n/);
@@ -79,7 +66,8 @@ describe('sluice responses', () => {
 
   it('list shows the newest first, and the rest behind an id', async () => {
     const ids = [];
-    for (let at = 0; at < 3; at += 1) ids.unshift((await caller.create({ input: `Number ${at}` })).body.id);
+    for (let at = 0; at < 3; at += 1)
+      ids.unshift((await service.caller.create({ input: `Number ${at}` })).body.id);
     const idsIn = (text: string) => text.match(/create-response_\w+/g) ?? [];
     const first = await said(responses(['list', '--limit', '2']));
     expect(idsIn(first.out).slice(0, 2)).toEqual(ids.slice(0, 2));
@@ -95,10 +83,7 @@ describe('sluice responses', () => {
     expect((await said(responses(['cancel', id]))).out).toMatch(/^status +cancelled$/m);
     const whole = await said(process);
     await ended;
-    const events = whole.out
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { sequence_number: number });
+    const events = linesOfJson<{ sequence_number: number }>(whole.out);
     expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, at) => at));
     const last = events.length - 1;
     const rest = await said(responses(['tail', id, '--after', String(last - 2), '--json']));
@@ -134,30 +119,30 @@ describe('sluice responses', () => {
   });
 
   it('takes a variable that is set to nothing as not set', async () => {
-    await inFolder(async (cwd) => {
-      const { code, errors } = await said(responses(['list'], { SLUICE_API_KEY: '', DATA_DIR: '' }, cwd));
-      expect([code, errors]).toEqual([2, expect.stringMatching(/an API key is missing/)]);
-    });
+    await using folder = await newFolder();
+    const { code, errors } = await said(
+      responses(['list'], { SLUICE_API_KEY: '', DATA_DIR: '' }, folder.path),
+    );
+    expect([code, errors]).toEqual([2, expect.stringMatching(/an API key is missing/)]);
   });
 
   it('finds the development key where the service was told to keep it', async () => {
-    await inFolder(async (cwd) => {
-      const settings = { keyPrefix: `${service.redis.prefix}:own:`, dataDir: './kept-here' };
-      await writeFile(join(cwd, 'own.yaml'), JSON.stringify(settings));
-      const env = { SLUICE_CONFIG: 'own.yaml', REDIS_URL: service.redis.url, PORT: '0', ADMIN_PORT: '0' };
-      const api = startProcess({ command: 'api', env, cwd });
-      try {
-        const { url: ownUrl } = await api.logged('api ready', { timeoutMs: 60_000 });
-        const told = { SLUICE_URL: String(ownUrl), SLUICE_API_KEY: '' };
-        const byVariable = await said(responses(['list'], { ...told, SLUICE_CONFIG: 'own.yaml' }, cwd));
-        expect(byVariable).toEqual({ code: 0, out: 'No responses.\n', errors: '' });
-        expect(await said(responses(['list', '--config', 'own.yaml'], told, cwd))).toEqual(byVariable);
-        const asJson = await said(responses(['list', '--json', '--data-dir', 'kept-here'], told, cwd));
-        expect(asJson).toEqual({ code: 0, out: '', errors: '' });
-      } finally {
-        await api.stop();
-      }
-    });
+    await using folder = await newFolder();
+    const settings = { keyPrefix: `${service.redis.prefix}:own:`, dataDir: './kept-here' };
+    await writeFile(join(folder.path, 'own.yaml'), JSON.stringify(settings));
+    const env = { SLUICE_CONFIG: 'own.yaml', REDIS_URL: service.redis.url, PORT: '0', ADMIN_PORT: '0' };
+    const api = startProcess({ command: 'api', env, cwd: folder.path });
+    try {
+      const { url: ownUrl } = await api.logged('api ready', { timeoutMs: 60_000 });
+      const told = { SLUICE_URL: String(ownUrl), SLUICE_API_KEY: '' };
+      const byVariable = await said(responses(['list'], { ...told, SLUICE_CONFIG: 'own.yaml' }, folder.path));
+      expect(byVariable).toEqual({ code: 0, out: 'No responses.\n', errors: '' });
+      expect(await said(responses(['list', '--config', 'own.yaml'], told, folder.path))).toEqual(byVariable);
+      const asJson = await said(responses(['list', '--json', '--data-dir', 'kept-here'], told, folder.path));
+      expect(asJson).toEqual({ code: 0, out: '', errors: '' });
+    } finally {
+      await api.stop();
+    }
   });
 
   it('says where to go on when the service is gone in the middle of a stream', async () => {

@@ -3,6 +3,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  duringTests,
   eventually,
   type FakeOtlpReceiver,
   type FakeUpstream,
@@ -12,9 +13,9 @@ import {
 } from '@sluice/testing';
 import OpenAI from 'openai';
 import { ResponsesWS } from 'openai/resources/responses/ws';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
-import { type Service, type SettingsFile, startService } from './service.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startScriptedUpstream } from './scripted-upstream.ts';
+import { type Service, type SettingsFile, startService, testService } from './service.ts';
 import { storeContents } from './store-contents.ts';
 
 /** Variables that send the spans of a service to a receiver soon. */
@@ -88,33 +89,23 @@ function liesIn(inner: ReceivedSpan, outer: ReceivedSpan): boolean {
 
 // One service for all: what the tests look at are the spans of their own responses. The last one stops it.
 describe('traces', () => {
-  let receiver: FakeOtlpReceiver;
-  let upstream: ScriptedUpstream;
-  /** An upstream that fails a call, and says what no span may. */
-  let unkind: FakeUpstream;
-  let service: Service;
   const loaded = join(tmpdir(), `sluice-loaded-${randomUUID()}`);
 
-  beforeAll(async () => {
-    receiver = await startFakeOtlpReceiver();
-    upstream = await startScriptedUpstream();
-    unkind = await startFakeUpstream();
-    service = await startService({
-      settings: {
-        ...modelsAt({
-          traced: { at: upstream.fake, there: 'big-model' },
-          unkind: { at: unkind, there: 'unkind-model' },
-        }),
-        recovery: { lockMs: 3_000, stalledMs: 500 },
-      },
-      env: tracedBy(receiver, watched(loaded)),
-    });
-  });
-  afterAll(async () => {
-    await service?.stop();
-    await Promise.all([receiver?.close(), upstream?.close(), unkind?.close()]);
-    await rm(loaded, { force: true });
-  });
+  const receiver = duringTests(startFakeOtlpReceiver);
+  const upstream = duringTests(startScriptedUpstream);
+  /** An upstream that fails a call, and says what no span may. */
+  const unkind = duringTests(startFakeUpstream);
+  const service = testService(() => ({
+    settings: {
+      ...modelsAt({
+        traced: { at: upstream.fake, there: 'big-model' },
+        unkind: { at: unkind, there: 'unkind-model' },
+      }),
+      recovery: { lockMs: 3_000, stalledMs: 500 },
+    },
+    env: tracedBy(receiver, watched(loaded)),
+  }));
+  afterAll(() => rm(loaded, { force: true }));
 
   /** Waits until the spans of this name that tell of a response are as many as that, and returns them. */
   const spansOf = (id: string, name: string, count = 1) =>

@@ -1,5 +1,5 @@
-import { eventually, within, type PatchedBuild, patchedBuild } from '@sluice/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { duringTests, eventually, patchedBuild, within } from '@sluice/testing';
+import { expect, it } from 'vitest';
 import { startBalancedLoad } from './balanced-load.ts';
 import { callerOf } from './caller.ts';
 import { hasPagePrograms, openPageShell } from './operating-page.ts';
@@ -9,23 +9,20 @@ const ended = { timeoutMs: 30_000 };
 const cleanExit = { code: 0, signal: null };
 
 /** A release with other records. */
-let other: PatchedBuild;
-
-beforeAll(async () => {
-  other = await patchedBuild([
+const other = duringTests(() =>
+  patchedBuild([
     {
       file: 'packages/response-store/src/record/fields.ts',
       find: /recordVersion = '\d+'/,
       replace: "recordVersion = 'another'",
     },
-  ]);
-});
-afterAll(() => other?.[Symbol.asyncDispose]());
+  ]),
+);
 
 it('two releases with other records share a store, and leave to each other what is the other’s', async () => {
   await using service = await startService({ apis: 1, workers: 1 });
   const { url } = await service.addApi(0, other.root);
-  const mine = callerOf(service.apiUrls[0] ?? '', service.key);
+  const mine = service.caller;
   const others = callerOf(url, service.key);
 
   // No worker of the other release runs yet, so what it accepts waits, and nobody here ends or runs it.

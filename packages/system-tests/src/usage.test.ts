@@ -1,33 +1,28 @@
 import { dirname } from 'node:path';
 import { eventually } from '@sluice/testing';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Service, startService } from './service.ts';
+import { describe, expect, it } from 'vitest';
+import { testService } from './service.ts';
 import { runCommand } from './sluice-process.ts';
-
-let service: Service;
 
 const teams = { 'team-a': `sk-test-${'a'.repeat(32)}`, 'team-b': `sk-test-${'b'.repeat(32)}` } as const;
 
-beforeAll(async () => {
-  service = await startService({
-    apis: 2,
-    workers: 2,
-    settings: {
-      usage: { enabled: true, label: 'project' },
-      keys: [
-        { name: 'tester', key: teams['team-a'].replaceAll('a', 'c') },
-        ...Object.entries(teams).map(([name, key]) => ({ name, key })),
-      ],
-      providers: [{ id: 'simulator', type: 'simulator' }],
-      models: [
-        { id: 'simulator', routes: [{ provider: 'simulator' }] },
-        { id: 'other', routes: [{ provider: 'simulator' }], price: { input: 2, output: 8 } },
-      ],
-    },
-  });
-});
-afterAll(() => service?.stop());
+const service = testService(() => ({
+  apis: 2,
+  workers: 2,
+  settings: {
+    usage: { enabled: true, label: 'project' },
+    keys: [
+      { name: 'tester', key: teams['team-a'].replaceAll('a', 'c') },
+      ...Object.entries(teams).map(([name, key]) => ({ name, key })),
+    ],
+    providers: [{ id: 'simulator', type: 'simulator' }],
+    models: [
+      { id: 'simulator', routes: [{ provider: 'simulator' }] },
+      { id: 'other', routes: [{ provider: 'simulator' }], price: { input: 2, output: 8 } },
+    ],
+  },
+}));
 
 function clientOf(team: keyof typeof teams, api = 0): OpenAI {
   const [apiKey, baseURL] = [teams[team], `${service.apiUrls[api]}/v1`];

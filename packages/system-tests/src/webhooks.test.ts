@@ -1,54 +1,51 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { eventually } from '@sluice/testing';
+import { duringTests, eventually } from '@sluice/testing';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { lineOf, started } from './batch-client.ts';
-import { type Service, startService } from './service.ts';
+import { testService } from './service.ts';
 
 const actionToken = 'act-0123456789abcdef';
 const testerKey = `sk-test-${'t'.repeat(32)}`;
 const spenderKey = `sk-test-${'s'.repeat(32)}`;
 
-let service: Service;
-let receiver: Server;
 let client: OpenAI;
 /** What arrived, by path. */
 const received = new Map<string, { body: string; headers: IncomingMessage['headers'] }[]>();
 /** What the receiver answers next, by path; 204 behind that. */
 const answers = new Map<string, number[]>();
 
-beforeAll(async () => {
-  receiver = createServer((request, reply) => {
+const receiver = duringTests(async () => {
+  const server = createServer((request, reply) => {
     const path = request.url ?? '';
     void text(request).then((body) => {
       received.set(path, [...(received.get(path) ?? []), { body, headers: request.headers }]);
       reply.writeHead(answers.get(path)?.shift() ?? 204).end();
     });
   });
-  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-  service = await startService({
-    env: { ADMIN_ACTION_TOKEN: actionToken },
-    apis: 2,
-    workers: 2,
-    settings: {
-      webhooks: { allowPrivateNetworks: true },
-      providers: [{ id: 'simulator', type: 'simulator' }],
-      models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
-      files: { enabled: true },
-      keys: [
-        { name: 'tester', key: testerKey },
-        { name: 'spender', key: spenderKey, limits: { tokensPerDay: 1_000 } },
-      ],
-    },
-  });
-  client = clientOf(0);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return server;
 });
-afterAll(async () => {
-  await service?.stop();
-  receiver?.closeAllConnections();
-  receiver?.close();
+const service = testService(() => ({
+  env: { ADMIN_ACTION_TOKEN: actionToken },
+  apis: 2,
+  workers: 2,
+  settings: {
+    webhooks: { allowPrivateNetworks: true },
+    providers: [{ id: 'simulator', type: 'simulator' }],
+    models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
+    files: { enabled: true },
+    keys: [
+      { name: 'tester', key: testerKey },
+      { name: 'spender', key: spenderKey, limits: { tokensPerDay: 1_000 } },
+    ],
+  },
+}));
+beforeAll(() => {
+  client = clientOf(0);
 });
 
 function clientOf(api: number, apiKey = testerKey): OpenAI {

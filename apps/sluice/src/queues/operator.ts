@@ -1,15 +1,11 @@
 import type { DeliveryQueueOptions, ResponseQueues } from '@sluice/queue';
 import type { ResponseStores } from '@sluice/response-store';
-import { createLogger, requireRedis, type Telemetry, waitForRedis } from '@sluice/runtime';
+import { createLogger, requireRedis, waitForRedis } from '@sluice/runtime';
 import { recorderOf } from '@sluice/service-stats';
 import {
-  type CellChanges,
-  type CellProcesses,
-  type CellStates,
   closeConnections,
   connect,
   type ConnectedSettings,
-  type KnownCells,
   type LiveModels,
   ModelChanges,
   ModelDiscovery,
@@ -18,25 +14,15 @@ import {
   type OperatorClients,
   operatorRole,
   ProviderChanges,
-  type StoredCells,
   StoredWatch,
   type Wired,
 } from '@sluice/wiring';
 
 /** The store and the queues as an operator reaches them: over Redis itself, whether an api runs or not. */
-export interface Operator {
+export interface Operator
+  extends Omit<Wired<OperatorClients, ResponseStores>, 'clients' | 'journal' | 'letInAll' | 'queue'> {
   /** For commands. */
   connection: DeliveryQueueOptions['connection'];
-  /** Starts the keys of what belongs to no response. */
-  keyPrefix: string;
-  store: ResponseStores;
-  cells: Wired<OperatorClients, ResponseStores>['cells'];
-  cellWatch: Pick<Wired<OperatorClients, ResponseStores>['cellWatch'], 'look'>;
-  known: KnownCells;
-  states: CellStates;
-  storedCells: StoredCells;
-  cellProcesses: CellProcesses;
-  cellChanges: CellChanges;
   queues: ResponseQueues;
   /** The models of the settings, the stored ones, and those that upstreams list. */
   models: LiveModels;
@@ -47,8 +33,6 @@ export interface Operator {
   names: string[];
   /** The store's clock, in milliseconds. */
   now: () => number;
-  /** Its events are written to the journal, like those of processes of the service. */
-  telemetry: Telemetry;
   [Symbol.asyncDispose]: () => Promise<void>;
 }
 
@@ -65,7 +49,7 @@ export async function openOperator(settings: ConnectedSettings): Promise<Operato
       throw error;
     },
   });
-  const { clients, clock, telemetry, store, queue, keyPrefix } = wired;
+  const { clients, clock, telemetry, queue, keyPrefix } = wired;
   try {
     await requireRedis(clients.commands, {
       url: wired.cells.first.url,
@@ -104,16 +88,8 @@ export async function openOperator(settings: ConnectedSettings): Promise<Operato
   });
   recorder?.start();
   return {
+    ...wired,
     connection,
-    keyPrefix,
-    store,
-    cells: wired.cells,
-    cellWatch: wired.cellWatch,
-    known: wired.known,
-    states: wired.states,
-    storedCells: wired.storedCells,
-    cellProcesses: wired.cellProcesses,
-    cellChanges: wired.cellChanges,
     queues: queue,
     models,
     modelChanges: new ModelChanges(stored),

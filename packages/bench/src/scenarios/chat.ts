@@ -4,7 +4,7 @@ import { measure, type Measurement, runLoad } from '../measure.ts';
 import { onService } from '../on-service.ts';
 import { alternate, ratios } from '../rounds.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
-import type { BenchService } from '../service.ts';
+import { type BenchService, processesOf } from '../service.ts';
 import { median, spread, sum } from '../statistics.ts';
 import { cpuCells, figure, spreadFigure } from '../table.ts';
 import { streamTarget } from '../targets.ts';
@@ -39,11 +39,7 @@ async function compete(
   { tenants, rounds, roundMs, thinkMs }: Plan,
 ): Promise<Map<string, Measurement[]>> {
   const worker = await service.startWorker();
-  const processes = new Map([
-    ['api', service.api],
-    ['worker', worker],
-    ['upstream', upstream],
-  ]);
+  const processes = processesOf(service, worker, upstream);
   const [key = '', ...keys] = service.keys;
   const callers = new Map([
     [`${tenants.toLocaleString('en-US')} tenants`, keys],

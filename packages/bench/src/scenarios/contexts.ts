@@ -3,7 +3,7 @@ import { measure, type Measurement, runLoad } from '../measure.ts';
 import { onService } from '../on-service.ts';
 import { alternate } from '../rounds.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
-import type { BenchService } from '../service.ts';
+import { type BenchService, processesOf } from '../service.ts';
 import { median, spread, sum } from '../statistics.ts';
 import { cpuCells, figure, spreadFigure } from '../table.ts';
 import { wholeTarget } from '../targets.ts';
@@ -34,11 +34,7 @@ export const contexts: Scenario = {
     const { load, redis, quick, progress } = context;
     return onService(context, { models: [model], concurrency: slots }, async (service) => {
       const worker = await service.startWorker();
-      const processes = new Map([
-        ['api', service.api],
-        ['worker', worker],
-        ['upstream', context.upstream],
-      ]);
+      const processes = processesOf(service, worker, context.upstream);
       progress.say('contexts: writing conversations');
       const targets = new Map<string, Target>();
       for (const turns of chains) {

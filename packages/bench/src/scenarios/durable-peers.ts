@@ -13,7 +13,7 @@ import { measure, runLoad } from '../measure.ts';
 import { alternate } from '../rounds.ts';
 import { sum } from '../statistics.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
-import { type BenchService, startService } from '../service.ts';
+import { type BenchService, processesOf, startService } from '../service.ts';
 import { backgroundTarget, wholeTarget } from '../targets.ts';
 import { modelName } from '../upstream/no-op-answer.ts';
 
@@ -104,11 +104,7 @@ function variantsOfSluice(
     whole: wholeTarget(service, model),
     background: backgroundTarget(service, model),
     usesRedis: true,
-    processes: new Map([
-      ['api', service.api],
-      ['worker', worker],
-      ['upstream', upstream],
-    ]),
+    processes: processesOf(service, worker, upstream),
   }));
 }
 

@@ -7,7 +7,7 @@ import { askMeanwhile, type Neighbour } from '../neighbour.ts';
 import { onService } from '../on-service.ts';
 import { alternate } from '../rounds.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
-import type { BenchService } from '../service.ts';
+import { type BenchService, processesOf } from '../service.ts';
 import { median, percentile, spread, sum } from '../statistics.ts';
 import { cpuCells, figure, spreadFigure } from '../table.ts';
 import { wholeTarget } from '../targets.ts';
@@ -47,11 +47,7 @@ export const largeInputs: Scenario = {
     const own = { models: [model], concurrency: slots, tenants: 2 };
     return onService(context, own, async (service) => {
       const worker = await service.startWorker();
-      const processes = new Map([
-        ['api', service.api],
-        ['worker', worker],
-        ['upstream', context.upstream],
-      ]);
+      const processes = processesOf(service, worker, context.upstream);
       const targets = new Map<string, Target>();
       const runs = new Map<string, () => Promise<Round>>();
       for (const { name, input, count } of inputsOf(plan)) {

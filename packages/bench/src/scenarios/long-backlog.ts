@@ -4,7 +4,7 @@ import { askMeanwhile, type Neighbour } from '../neighbour.ts';
 import { onService } from '../on-service.ts';
 import { expectOpenResponses, untilOpenResponses } from '../open-responses.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
-import type { BenchService } from '../service.ts';
+import { type BenchService, processesOf } from '../service.ts';
 import { percentile } from '../statistics.ts';
 import { cpuCells, figure, type Table } from '../table.ts';
 import { backgroundTarget, wholeTarget } from '../targets.ts';
@@ -92,11 +92,7 @@ async function drainByBlocks(
   service: BenchService,
   { plan: { responses, blocks }, worker }: { plan: Plan; worker: { pid: number } },
 ): Promise<Block[]> {
-  const processes = new Map([
-    ['api', service.api],
-    ['worker', worker],
-    ['upstream', upstream],
-  ]);
+  const processes = processesOf(service, worker, upstream);
   const read = () => readCpuTimes(processes, redis);
   // The neighbour has one job at a time.
   const bounds = Array.from({ length: blocks }, (_, at) => responses - ((at + 1) * responses) / blocks + 1);

@@ -5,7 +5,7 @@ import { residentBytes } from '../memory.ts';
 import { onService } from '../on-service.ts';
 import { alternate, ratios } from '../rounds.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
-import type { BenchService } from '../service.ts';
+import { type BenchService, processesOf } from '../service.ts';
 import { median, spread, sum } from '../statistics.ts';
 import { cpuCells, figure, spreadFigure } from '../table.ts';
 import { directTarget, streamTarget } from '../targets.ts';
@@ -52,15 +52,7 @@ async function compete(
   const worker = await service.startWorker();
   const ways: [Way['name'], Target, ReadonlyMap<string, { pid: number }>][] = [
     ['direct', directTarget(upstreamUrl, model), new Map([['upstream', upstream]])],
-    [
-      'sluice',
-      streamTarget(service, model),
-      new Map([
-        ['api', service.api],
-        ['worker', worker],
-        ['upstream', upstream],
-      ]),
-    ],
+    ['sluice', streamTarget(service, model), processesOf(service, worker, upstream)],
   ];
   const runs = new Map<Way, () => Promise<Round>>();
   for (const count of streams) {

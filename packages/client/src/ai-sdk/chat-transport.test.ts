@@ -88,6 +88,31 @@ function slowClient() {
   return { client: slowed, asked, begin, signals };
 }
 
+/** A client whose streams break behind some events. */
+function breakingClient(cause: Error, first = events.slice(0, 2)) {
+  const { client, asked } = fakeClient();
+  async function* beginning() {
+    yield* first;
+    throw cause;
+  }
+  return { client: { ...client, stream: () => beginning() }, asked };
+}
+
+/** A transport to a client, with the storage of its chats and what the client was asked for. */
+function transportTo<T extends Pick<ReturnType<typeof fakeClient>, 'client'>>(
+  made: T,
+  options: Partial<Parameters<typeof createChatTransport>[0]> = {},
+) {
+  const { storage = memoryStorage() } = options;
+  const transport = createChatTransport({
+    client: made.client,
+    request: { model: 'm' },
+    ...options,
+    storage,
+  });
+  return { ...made, storage, transport };
+}
+
 const question: UIMessage = { id: 'u', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
 const sending = {
   trigger: 'submit-message' as const,
@@ -117,13 +142,8 @@ const refusal = (status: number, code: string) =>
 
 describe('a message that is sent', () => {
   it('is a response in the background, remembered until its last chunk was read', async () => {
-    const { client, asked } = fakeClient();
-    const storage = memoryStorage();
-    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
-    const stream = await transport.sendMessages({
-      ...sending,
-      body: { temperature: 0 },
-    });
+    const { transport, asked, storage } = transportTo(fakeClient());
+    const stream = await transport.sendMessages({ ...sending, body: { temperature: 0 } });
     expect(asked.created).toEqual([
       {
         model: 'm',
@@ -138,11 +158,7 @@ describe('a message that is sent', () => {
   });
 
   it('can be made a request by the application', async () => {
-    const { client, asked } = fakeClient();
-    const transport = createChatTransport({
-      client,
-      request: { model: 'm' },
-      storage: memoryStorage(),
+    const { transport, asked } = transportTo(fakeClient(), {
       prepareRequest: ({ chatId }) => ({ model: 'other', input: chatId }),
     });
     await transport.sendMessages(sending);
@@ -151,11 +167,7 @@ describe('a message that is sent', () => {
 
   it('that is refused rejects, and leaves nothing to resume', async () => {
     const failure = refusal(400, 'model_not_found');
-    const transport = createChatTransport({
-      client: fakeClient({ failure }).client,
-      request: { model: 'm' },
-      storage: memoryStorage(),
-    });
+    const { transport } = transportTo(fakeClient({ failure }));
     await expect(transport.sendMessages(sending)).rejects.toBe(failure);
     expect(await transport.reconnectToStream({ chatId: 'chat' })).toBeNull();
   });
@@ -172,16 +184,14 @@ describe('a message that is sent', () => {
         });
       },
     };
-    const transport = createChatTransport({ client, request: { model: 'm' }, storage: memoryStorage() });
+    const { transport } = transportTo({ client });
     const stream = await transport.sendMessages(sending);
     await stream.cancel();
     expect(signal?.aborted).toBe(true);
   });
 
   it('that is stopped cancels its response; one whose reader leaves does not', async () => {
-    const { client, asked } = fakeClient();
-    const storage = memoryStorage();
-    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+    const { transport, asked, storage } = transportTo(fakeClient());
     const left = await transport.sendMessages(sending);
     await left.cancel();
     expect(asked.cancelled).toEqual([]);
@@ -196,14 +206,9 @@ describe('a message that is sent', () => {
 
 describe('a message that is stopped before the first event of its response', () => {
   it('rejects at once, and its response is cancelled as soon as its id is known', async () => {
-    const { client, asked, begin, signals } = slowClient();
-    const storage = memoryStorage();
-    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+    const { transport, asked, begin, signals, storage } = transportTo(slowClient());
     const stopping = new AbortController();
-    const sent = transport.sendMessages({
-      ...sending,
-      abortSignal: stopping.signal,
-    });
+    const sent = transport.sendMessages({ ...sending, abortSignal: stopping.signal });
     await vi.waitFor(() => expect(signals).toHaveLength(1));
     const reason = new Error('stopped');
     stopping.abort(reason);
@@ -218,13 +223,9 @@ describe('a message that is stopped before the first event of its response', () 
   it('waits some seconds for the id, and no longer', async () => {
     vi.useFakeTimers();
     try {
-      const { client, asked, signals } = slowClient();
-      const transport = createChatTransport({ client, request: { model: 'm' }, storage: memoryStorage() });
+      const { transport, asked, signals } = transportTo(slowClient());
       const stopping = new AbortController();
-      const sent = transport.sendMessages({
-        ...sending,
-        abortSignal: stopping.signal,
-      });
+      const sent = transport.sendMessages({ ...sending, abortSignal: stopping.signal });
       await vi.advanceTimersByTimeAsync(0);
       stopping.abort();
       await expect(sent).rejects.toBe(stopping.signal.reason);
@@ -238,28 +239,21 @@ describe('a message that is stopped before the first event of its response', () 
   });
 
   it('is not sent when it is stopped while its request is prepared', async () => {
-    const { client, asked } = slowClient();
     const stopping = new AbortController();
-    const transport = createChatTransport({
-      ...{ client, request: { model: 'm' }, storage: memoryStorage() },
+    const { transport, asked } = transportTo(slowClient(), {
       prepareRequest: () => {
         stopping.abort();
         return { model: 'm', input: 'Hi' };
       },
     });
-    const sent = transport.sendMessages({
-      ...sending,
-      abortSignal: stopping.signal,
-    });
+    const sent = transport.sendMessages({ ...sending, abortSignal: stopping.signal });
     await expect(sent).rejects.toBe(stopping.signal.reason);
     expect(asked.created).toEqual([]);
   });
 
   it('has its response cancelled also where a page that is loaded again reads it', async () => {
-    const { client, asked, signals } = slowClient();
-    const storage = memoryStorage();
+    const { transport, asked, signals, storage } = transportTo(slowClient());
     await storage.set('chat', JSON.stringify({ responseId: id }));
-    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
     const stopping = new AbortController();
     const reading = transport.reconnectToStream({ chatId: 'chat', abortSignal: stopping.signal });
     await vi.waitFor(() => expect(signals).toHaveLength(1));
@@ -272,11 +266,9 @@ describe('a message that is stopped before the first event of its response', () 
 
 describe('a page that is loaded again', () => {
   it('reads the response from its beginning, and after its end there is nothing to resume', async () => {
-    const { client, asked } = fakeClient();
-    const storage = memoryStorage();
-    const before = createChatTransport({ client, request: { model: 'm' }, storage });
+    const { transport: before, client, asked, storage } = transportTo(fakeClient());
     await before.sendMessages(sending);
-    const after = createChatTransport({ client, request: { model: 'm' }, storage });
+    const { transport: after } = transportTo({ client }, { storage });
     expect(after.resumeStreamIsReplay).toBe(true);
     expect(await read(await after.reconnectToStream({ chatId: 'chat' }))).toMatchObject({ id });
     expect(asked.followed).toEqual([id]);
@@ -284,10 +276,9 @@ describe('a page that is loaded again', () => {
   });
 
   it('is read to its end, and can be stopped, where its storage fails', async () => {
-    const { client, asked } = fakeClient();
     const full = () => Promise.reject(new Error('full'));
     const storage = { get: () => undefined, set: full, delete: full };
-    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+    const { transport, asked } = transportTo(fakeClient(), { storage });
     const message = await read(await transport.sendMessages(sending));
     expect(message).toMatchObject({ id });
     const stopping = new AbortController();
@@ -297,17 +288,14 @@ describe('a page that is loaded again', () => {
   });
 
   it('goes on with the earlier message that an output belongs to', async () => {
-    const { client } = fakeClient();
-    const transport = createChatTransport({ client, request: { model: 'm' }, storage: memoryStorage() });
+    const { transport } = transportTo(fakeClient());
     const messages: UIMessage[] = ['a1', 'a2'].map((each) => ({ id: each, role: 'assistant', parts: [] }));
     const stream = await transport.sendMessages({ ...sending, messages, messageId: 'a1' });
     expect(await read(stream)).toMatchObject({ id: 'a1' });
   });
 
   it('finds the later one of two responses when the first has ended', async () => {
-    const { client } = fakeClient();
-    const storage = memoryStorage();
-    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+    const { transport, storage } = transportTo(fakeClient());
     const first = await transport.sendMessages(sending);
     const later = JSON.stringify({ responseId: 'create-response_2' });
     await storage.set('chat', later);
@@ -323,7 +311,7 @@ describe('a page that is loaded again', () => {
     const storage = memoryStorage();
     await storage.set('chat', JSON.stringify({ responseId: id }));
     // A page may make one each time that it renders.
-    const transport = () => createChatTransport({ client, request: { model: 'm' }, storage });
+    const transport = () => transportTo({ client }, { storage }).transport;
     const resume = (abortSignal: AbortSignal) =>
       void transport()
         .reconnectToStream({ chatId: 'chat', abortSignal })
@@ -348,18 +336,12 @@ describe('a page that is loaded again', () => {
   ])(
     'has its response cancelled when it is stopped after a resumption that %s',
     async (_what, kept, failure) => {
-      const storage = memoryStorage();
-      const { client, asked } = fakeClient();
+      const { transport, asked, storage } = transportTo(fakeClient());
       const stopping = new AbortController();
-      const transport = createChatTransport({ client, request: { model: 'm' }, storage });
       await transport.sendMessages({ ...sending, abortSignal: stopping.signal });
       await storage.delete('chat');
       if (kept !== undefined) await storage.set('chat', JSON.stringify({ responseId: kept }));
-      const other = createChatTransport({
-        client: fakeClient({ failure }).client,
-        request: { model: 'm' },
-        storage,
-      });
+      const { transport: other } = transportTo(fakeClient({ failure }), { storage });
       await other.reconnectToStream({ chatId: 'chat' }).catch(() => undefined);
       stopping.abort();
       await vi.waitFor(() => expect(asked.cancelled).toEqual([id]));
@@ -367,9 +349,7 @@ describe('a page that is loaded again', () => {
   );
 
   it('shows what was in a message before the response that goes on with it', async () => {
-    const { client } = fakeClient();
-    const storage = memoryStorage();
-    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+    const { transport } = transportTo(fakeClient());
     const called: UIMessage = {
       id: 'a',
       role: 'assistant',
@@ -387,20 +367,18 @@ describe('a page that is loaded again', () => {
   });
 
   it('finds nothing to resume when the response is gone', async () => {
-    const storage = memoryStorage();
+    const { transport, storage } = transportTo(fakeClient({ failure: refusal(404, 'not_found') }));
     await storage.set('chat', JSON.stringify({ responseId: id }));
-    const { client } = fakeClient({ failure: refusal(404, 'not_found') });
-    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
     expect(await transport.reconnectToStream({ chatId: 'chat' })).toBeNull();
     expect(await storage.get('chat')).toBeUndefined();
   });
 
   it('shows the whole response when its events have expired, and forgets it once that was read', async () => {
-    const storage = memoryStorage();
+    const { transport, asked, storage } = transportTo(
+      fakeClient({ failure: refusal(400, 'stream_expired') }),
+    );
     const before = [{ type: 'text-start' as const, id: 't' }];
     await storage.set('chat', JSON.stringify({ responseId: id, messageId: 'a', before }));
-    const { client, asked } = fakeClient({ failure: refusal(400, 'stream_expired') });
-    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
     await (await transport.reconnectToStream({ chatId: 'chat' }))?.cancel();
     expect(await storage.get('chat')).toContain(id);
     expect(await read(await transport.reconnectToStream({ chatId: 'chat' }))).toMatchObject({
@@ -412,32 +390,25 @@ describe('a page that is loaded again', () => {
   });
 
   it('rejects when the events have expired of a response that has not ended', async () => {
-    const storage = memoryStorage();
-    await storage.set('chat', JSON.stringify({ responseId: id }));
     const failure = refusal(400, 'stream_expired');
     const { client } = fakeClient({ failure });
     const open = { ...response, status: 'in_progress' } as unknown as ResponseObject; // as far as it is read here
-    const transport = createChatTransport({
+    const { transport, storage } = transportTo({
       client: { ...client, retrieve: () => Promise.resolve(open) },
-      request: { model: 'm' },
-      storage,
     });
+    await storage.set('chat', JSON.stringify({ responseId: id }));
     await expect(transport.reconnectToStream({ chatId: 'chat' })).rejects.toBe(failure);
   });
 
   it('can try again when the server did not answer', async () => {
-    const storage = memoryStorage();
+    const { transport, storage } = transportTo(fakeClient({ failure: new Error('no answer') }));
     await storage.set('chat', JSON.stringify({ responseId: id }));
-    const { client } = fakeClient({ failure: new Error('no answer') });
-    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
     await expect(transport.reconnectToStream({ chatId: 'chat' })).rejects.toThrow('no answer');
     expect(await storage.get('chat')).toContain(id);
   });
 
   it('ignores what somebody else has stored', async () => {
-    const storage = memoryStorage();
-    const { client } = fakeClient();
-    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+    const { transport, storage } = transportTo(fakeClient());
     for (const value of ['', 'x', '1', 'null', '{"responseId":1}']) {
       await storage.set('chat', value);
       expect(await transport.reconnectToStream({ chatId: 'chat' })).toBeNull();
@@ -474,15 +445,7 @@ describe('a chat whose response could not be followed to its end', () => {
   const broken = (cause: Error) =>
     new StreamError('It broke.', { cause, responseId: id, lastSequenceNumber: 1 });
   const chatOf = (failure: Error) => {
-    const { client } = fakeClient();
-    async function* beginning() {
-      yield* events.slice(0, 2);
-      throw failure;
-    }
-    const breaking = { ...client, stream: () => beginning() };
-    return new Chat(
-      createChatTransport({ client: breaking, request: { model: 'm' }, storage: memoryStorage() }),
-    );
+    return new Chat(transportTo(breakingClient(failure)).transport);
   };
 
   it('is resumed by the AI SDK when its page is visible again, if the network failed', async () => {
@@ -501,18 +464,13 @@ describe('a chat whose response could not be followed to its end', () => {
 
     /** A chat that shows no more than the beginning of its message. `refuse`: what follows is an error. */
     async function chatInPart({ storage = memoryStorage(), cause = failure } = {}) {
-      const { client, asked } = fakeClient();
+      const { client, asked } = breakingClient(cause);
       let refused: Error | undefined;
-      async function* beginning() {
-        yield* events.slice(0, 2);
-        throw cause;
-      }
       const breaking: typeof client = {
         ...client,
-        stream: () => beginning(),
         follow: (followed) => (refused ? fakeClient({ failure: refused }).client : client).follow(followed),
       };
-      const transport = createChatTransport({ client: breaking, request: { model: 'm' }, storage });
+      const { transport } = transportTo({ client: breaking }, { storage });
       const chat = new Chat(transport);
       await chat.sendMessage({ text: 'Hi' });
       return { chat, transport, asked, storage, refuse: (error?: Error) => void (refused = error) };
@@ -604,20 +562,11 @@ describe('a chat whose response could not be followed to its end', () => {
         { type: 'response.output_item.added', output_index: 0, item: call },
         { type: 'response.output_item.done', output_index: 0, item: { ...call, status: 'completed' } },
       ].map((event, at) => ({ ...event, sequence_number: at }) as unknown as ResponseEvent); // as far as they are read here
-      const { client, asked } = fakeClient();
-      async function* beginning() {
-        yield* calling;
-        throw failure;
-      }
+      const { transport, asked } = transportTo(breakingClient(failure, calling));
       const ran: string[] = [];
-      const chat = new Chat(
-        createChatTransport({
-          client: { ...client, stream: () => beginning() },
-          request: { model: 'm' },
-          storage: memoryStorage(),
-        }),
-        { onToolCall: ({ toolCall }) => void ran.push(toolCall.toolCallId) },
-      );
+      const chat = new Chat(transport, {
+        onToolCall: ({ toolCall }) => void ran.push(toolCall.toolCallId),
+      });
       await chat.sendMessage({ text: 'Hi' });
       await chat.addToolOutput({ tool: 'pay', toolCallId: 'c', output: 'paid' });
       expect(chat.error).toBe(failure);
@@ -628,16 +577,7 @@ describe('a chat whose response could not be followed to its end', () => {
     });
 
     it('has that error also where the call was made before the response', async () => {
-      const { client } = fakeClient();
-      async function* beginning() {
-        yield* events.slice(0, 2);
-        throw failure;
-      }
-      const transport = createChatTransport({
-        client: { ...client, stream: () => beginning() },
-        request: { model: 'm' },
-        storage: memoryStorage(),
-      });
+      const { transport } = transportTo(breakingClient(failure));
       const called: UIMessage = {
         id: 'a',
         role: 'assistant',

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually, freePort, type TestRedis, testRedis, within } from '@sluice/testing';
+import { duringTests, eventually, freePort, testRedis, within } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type SluiceProcess, startProcess } from '../sluice-process.ts';
 import { valuesFiles } from './chart-files.ts';
@@ -30,15 +30,13 @@ const token = 'admin-token-of-the-test';
 const key = 'sk-of-the-test';
 
 describe.skipIf(!hasHelm)('the pods of the chart (need helm)', () => {
-  let redis: TestRedis;
-  let folder: string;
+  const redis = duringTests(testRedis);
+  const folder = duringTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-chart-')));
   let manifests: Manifest[];
   let api: Ran;
   let workers: Ran[];
 
   beforeAll(async () => {
-    redis = await testRedis();
-    folder = await mkdtemp(join(tmpdir(), 'sluice-chart-'));
     const pool = (name: string, concurrency: number) => ({ name, models: [name], concurrency });
     manifests = renderChart({
       files: [valuesFiles.get('trying') ?? ''],
@@ -59,8 +57,6 @@ describe.skipIf(!hasHelm)('the pods of the chart (need helm)', () => {
 
   afterAll(async () => {
     await Promise.all([api, ...(workers ?? [])].map((process) => process?.kill()));
-    await redis?.close();
-    await rm(folder, { recursive: true, force: true });
   });
 
   /** Starts the process of a pod, with a port of this machine for each port of its own. */
@@ -80,7 +76,7 @@ describe.skipIf(!hasHelm)('the pods of the chart (need helm)', () => {
     }
     for (const name of ['HOST', 'ADMIN_HOST'].filter((each) => each in env)) env[name] = '127.0.0.1';
     env['SLUICE_CONFIG'] = await settingsOf(pod);
-    const started = startProcess({ command, env, cwd: folder });
+    const started = startProcess({ command, env, cwd: folder.path });
     await started.logged(`${command} ready`, { timeoutMs: 60_000 });
     return { ...started, pod, ports };
   }
@@ -106,7 +102,7 @@ describe.skipIf(!hasHelm)('the pods of the chart (need helm)', () => {
     const [item] = configMap?.items ?? [];
     expect(`${mounts.find(isOfSettings)?.mountPath}/${item?.path}`).toBe(pod.env.get('SLUICE_CONFIG'));
     const { data } = one(manifests, 'ConfigMap', configMap?.name ?? '');
-    const path = join(folder, `${pod.name}.yaml`);
+    const path = join(folder.path, `${pod.name}.yaml`);
     await writeFile(path, (data as Record<string, string>)[item?.key ?? ''] ?? '');
     return path;
   }

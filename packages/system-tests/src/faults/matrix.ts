@@ -63,11 +63,14 @@ const turnMs = 10_000;
 /** Nothing has to be found out first. */
 const atOnceMs = 5_000;
 
-const completes = (promise: string, withinMs: number): Promised => ({
-  promise,
-  ends: ['completed'],
-  calls: [1, 1],
-  withinMs,
+const completes = (
+  promise: string,
+  withinMs: number,
+  calls: readonly [number, number] = [1, 1],
+): Promised => ({ promise, ends: ['completed'], calls, withinMs });
+
+const fails = (promise: string, withinMs: number): Promised => ({
+  ...{ promise, ends: ['failed'], calls: [1, 1], withinMs },
 });
 
 /** The same cell for each mode, or for those whose output is visible as it is generated and for the others. */
@@ -146,33 +149,23 @@ export const matrix: Record<Fault, Record<Moment, Record<Mode, Cell>>> = {
   },
   'worker killed': {
     queued: every(completes('Waits for another worker and completes in one call.', takeoverMs)),
-    'running without output': every({
-      promise: 'Another worker runs it again from the start, and the caller sees one answer.',
-      ends: ['completed'],
-      calls: [2, 2],
-      withinMs: takeoverMs,
-    }),
+    'running without output': every(
+      completes(
+        'Another worker runs it again from the start, and the caller sees one answer.',
+        takeoverMs,
+        [2, 2],
+      ),
+    ),
     'in the middle': byVisibility(
-      {
-        promise: 'Another worker runs it again, and nothing of the first answer is left.',
-        ends: ['completed'],
-        calls: [2, 2],
-        withinMs: takeoverMs,
-      },
-      {
-        promise: 'Fails behind the part that was seen; no second answer is begun.',
-        ends: ['failed'],
-        calls: [1, 1],
-        withinMs: takeoverMs,
-      },
+      completes('Another worker runs it again, and nothing of the first answer is left.', takeoverMs, [2, 2]),
+      fails('Fails behind the part that was seen; no second answer is begun.', takeoverMs),
     ),
     'at the end': byVisibility(
-      {
-        promise: 'Completes: with the first answer if its end was written, else with another one.',
-        ends: ['completed'],
-        calls: [1, 2],
-        withinMs: takeoverMs,
-      },
+      completes(
+        'Completes: with the first answer if its end was written, else with another one.',
+        takeoverMs,
+        [1, 2],
+      ),
       {
         promise: 'Completes if its end was written, and fails behind the part that was seen if not.',
         ends: ['completed', 'failed'],
@@ -190,39 +183,16 @@ export const matrix: Record<Fault, Record<Moment, Record<Mode, Cell>>> = {
   'one in a hundred replies of Redis lost': outage('lost replies'),
   'upstream cut': {
     queued: every({ cannotHappen: noCallYet }),
-    'running without output': every({
-      promise: 'Calls the upstream again, and the caller sees one answer.',
-      ends: ['completed'],
-      calls: [2, 2],
-      withinMs: atOnceMs,
-    }),
+    'running without output': every(
+      completes('Calls the upstream again, and the caller sees one answer.', atOnceMs, [2, 2]),
+    ),
     'in the middle': byVisibility(
-      {
-        promise: 'Calls the upstream again, and nothing of the first answer is left.',
-        ends: ['completed'],
-        calls: [2, 2],
-        withinMs: atOnceMs,
-      },
-      {
-        promise: 'Fails behind the part that was seen; no second answer is begun.',
-        ends: ['failed'],
-        calls: [1, 1],
-        withinMs: atOnceMs,
-      },
+      completes('Calls the upstream again, and nothing of the first answer is left.', atOnceMs, [2, 2]),
+      fails('Fails behind the part that was seen; no second answer is begun.', atOnceMs),
     ),
     'at the end': byVisibility(
-      {
-        promise: 'An answer without a finish is none: calls the upstream again.',
-        ends: ['completed'],
-        calls: [2, 2],
-        withinMs: atOnceMs,
-      },
-      {
-        promise: 'An answer without a finish is never completed: fails behind what was seen.',
-        ends: ['failed'],
-        calls: [1, 1],
-        withinMs: atOnceMs,
-      },
+      completes('An answer without a finish is none: calls the upstream again.', atOnceMs, [2, 2]),
+      fails('An answer without a finish is never completed: fails behind what was seen.', atOnceMs),
     ),
   },
   'api stopped with SIGTERM': {

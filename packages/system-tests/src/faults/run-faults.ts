@@ -38,6 +38,11 @@ export interface PartReport {
   violations: string[];
 }
 
+/** The report of a part, which each of its violations names. */
+function reportOf(part: string, sections: Table[], violations: readonly string[]): PartReport {
+  return { sections, violations: violations.map((violation) => `${part}: ${violation}`) };
+}
+
 type PartRunner = (options: FaultsOptions, progress: Progress) => Promise<PartReport>;
 
 /** How many sites work at a time: they mostly wait for locks to expire. */
@@ -146,20 +151,14 @@ async function sendCorpus({ requests, seed }: FaultsOptions, progress: Progress)
       onProgress: (sent) => progress.say(`corpus: ${sent} of ${requests} requests`),
     }),
   );
-  return {
-    sections: [corpusSection(result)],
-    violations: result.problems.map((problem) => `corpus (seed ${seed}): ${problem}`),
-  };
+  return reportOf(`corpus (seed ${seed})`, [corpusSection(result)], result.problems);
 }
 
 async function beHostile({ only = '' }: FaultsOptions, progress: Progress): Promise<PartReport> {
   const result = await withServer(({ url }) =>
     runHostile({ redisUrl: url, only, onProgress: (said) => progress.say(said) }),
   );
-  return {
-    sections: hostileSections(result),
-    violations: result.violations.map((violation) => `hostile: ${violation}`),
-  };
+  return reportOf('hostile', hostileSections(result), result.violations);
 }
 
 async function switchOff({ only = '', seed }: FaultsOptions, progress: Progress): Promise<PartReport> {
@@ -204,42 +203,27 @@ async function switchOffInSources(
 
 async function mixFaults({ mixMinutes, seed }: FaultsOptions, progress: Progress): Promise<PartReport> {
   const result = await runMix({ minutes: mixMinutes, seed, onProgress: (said) => progress.say(said) });
-  return {
-    sections: [mixSection(result, mixMinutes)],
-    violations: result.violations.map((violation) => `mix: ${violation}`),
-  };
+  return reportOf('mix', [mixSection(result, mixMinutes)], result.violations);
 }
 
 async function goWithoutRedis({ outageMinutes }: FaultsOptions, progress: Progress): Promise<PartReport> {
   const result = await runLongOutage({ minutes: outageMinutes, onProgress: (said) => progress.say(said) });
-  return {
-    sections: [outageSection(result)],
-    violations: result.violations.map((violation) => `outage: ${violation}`),
-  };
+  return reportOf('outage', [outageSection(result)], result.violations);
 }
 
 async function readEvents({ events, seed }: FaultsOptions, progress: Progress): Promise<PartReport> {
   const result = await runEvents({ events, seed, onProgress: (said) => progress.say(said) });
-  return {
-    sections: [eventsSection(result)],
-    violations: result.violations.map((violation) => `events (seed ${seed}): ${violation}`),
-  };
+  return reportOf(`events (seed ${seed})`, [eventsSection(result)], result.violations);
 }
 
 async function killBatch({ lines, seed }: FaultsOptions, progress: Progress): Promise<PartReport> {
   const result = await runBatchKills({ lines, seed, onProgress: (said) => progress.say(said) });
-  return {
-    sections: [batchSection(result)],
-    violations: result.violations.map((violation) => `batch (seed ${seed}): ${violation}`),
-  };
+  return reportOf(`batch (seed ${seed})`, [batchSection(result)], result.violations);
 }
 
 async function soak({ soakMinutes, seed }: FaultsOptions, progress: Progress): Promise<PartReport> {
   const result = await runSoak({ minutes: soakMinutes, seed, onProgress: (said) => progress.say(said) });
-  return {
-    sections: [soakSection(result)],
-    violations: result.violations.map((violation) => `soak (seed ${seed}): ${violation}`),
-  };
+  return reportOf(`soak (seed ${seed})`, [soakSection(result)], result.violations);
 }
 
 /** The page names the server that it ran on. */

@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callerOf } from '../caller.ts';
-import { type Service, startService } from '../service.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { testService } from '../service.ts';
 import {
   dashboardQueries,
   firedByTests,
@@ -10,16 +9,14 @@ import {
   readRunbook,
 } from './observe-files.ts';
 
-let service: Service;
 let told: { api: string; worker: string };
 
+const service = testService();
 beforeAll(async () => {
-  service = await startService();
-  await callerOf(service.apiUrls[0] ?? '', service.key).create({ input: 'Hi' });
+  await service.caller.create({ input: 'Hi' });
   const page = async (url: string | undefined) => (await fetch(`${url}/metrics`)).text();
   told = { api: await page(service.adminUrls[0]), worker: await page(service.workers[0]?.healthUrl) };
 });
-afterAll(() => service?.stop());
 
 /** The names of the samples that a page has or may have. */
 function namesIn(page: string): string[] {

@@ -1,19 +1,11 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import {
-  eventually,
-  type FakeUpstream,
-  hasServer,
-  type LocalRedis,
-  startFakeUpstream,
-  startLocalRedis,
-} from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Caller, callerOf } from '../caller.ts';
-import { type Service, startService } from '../service.ts';
+import { duringTests, eventually, hasServer, startFakeUpstream, startLocalRedis } from '@sluice/testing';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { testService } from '../service.ts';
 import { startProcess } from '../sluice-process.ts';
 import { dashboardQueries, observeFolder, ruleTestFiles } from './observe-files.ts';
-import { hasPrometheus, type Prometheus, promtool, startPrometheus } from './prometheus.ts';
+import { hasPrometheus, promtool, startPrometheus } from './prometheus.ts';
 
 describe.skipIf(!hasPrometheus)('the files for Prometheus (needs prometheus on the PATH)', () => {
   it('are what promtool takes', () => {
@@ -34,41 +26,36 @@ const adminToken = 'the-token-of-this-test';
 const canRun = hasPrometheus && hasServer;
 
 describe.skipIf(!canRun)('a real Prometheus (needs prometheus and a Redis server on the PATH)', () => {
-  let redis: LocalRedis;
-  let upstream: FakeUpstream;
-  let service: Service;
-  let prometheus: Prometheus;
-  let caller: Caller;
-
-  beforeAll(async () => {
-    redis = await startLocalRedis({ kind: 'server' });
-    upstream = await startFakeUpstream();
+  const redis = duringTests(() => startLocalRedis({ kind: 'server' }));
+  const upstream = duringTests(startFakeUpstream);
+  beforeAll(() => {
     upstream.onChatCompletions(({ request, json }) => {
       if ((request.body as { model: string }).model === 'b') json(500, { error: { message: 'no' } });
       else json(429, { error: { message: 'later' } }, { 'retry-after': '30' });
     });
-    service = await startService({
-      workers: 2,
-      redisUrl: redis.url,
-      env: { ADMIN_TOKEN: adminToken },
-      settings: {
-        providers: [
-          { id: 'simulator', type: 'simulator', firstTokenMs: 20, tokensPerSecond: 500 },
-          { id: 'broken', type: 'openai-chat', baseUrl: upstream.baseUrl },
-          { id: 'limited', type: 'openai-chat', baseUrl: upstream.baseUrl },
-        ],
-        models: [
-          { id: 'simulator', routes: [{ provider: 'simulator' }], concurrency: 16 },
-          { id: 'flaky', routes: [{ provider: 'simulator', model: 'flaky' }] },
-          { id: 'broken', routes: [{ provider: 'broken', model: 'b' }] },
-          { id: 'limited', routes: [{ provider: 'limited', model: 'l' }] },
-        ],
-        recovery: { maxAttempts: 1 },
-      },
-    });
-    caller = callerOf(service.apiUrls[0] ?? '', service.key);
+  });
+  const service = testService(() => ({
+    workers: 2,
+    redisUrl: redis.url,
+    env: { ADMIN_TOKEN: adminToken },
+    settings: {
+      providers: [
+        { id: 'simulator', type: 'simulator', firstTokenMs: 20, tokensPerSecond: 500 },
+        { id: 'broken', type: 'openai-chat', baseUrl: upstream.baseUrl },
+        { id: 'limited', type: 'openai-chat', baseUrl: upstream.baseUrl },
+      ],
+      models: [
+        { id: 'simulator', routes: [{ provider: 'simulator' }], concurrency: 16 },
+        { id: 'flaky', routes: [{ provider: 'simulator', model: 'flaky' }] },
+        { id: 'broken', routes: [{ provider: 'broken', model: 'b' }] },
+        { id: 'limited', routes: [{ provider: 'limited', model: 'l' }] },
+      ],
+      recovery: { maxAttempts: 1 },
+    },
+  }));
+  const prometheus = duringTests(() => {
     const hostOf = (url: string) => new URL(url).host;
-    prometheus = await startPrometheus({
+    return startPrometheus({
       adminToken,
       targets: {
         'sluice-api': service.adminUrls.map(hostOf),
@@ -76,19 +63,13 @@ describe.skipIf(!canRun)('a real Prometheus (needs prometheus and a Redis server
       },
     });
   });
-  afterAll(async () => {
-    await prometheus?.stop();
-    await service?.stop();
-    await upstream?.close();
-    await redis?.stop();
-  });
 
   const patiently = { timeoutMs: 60_000 };
   const fires = (alert: string, having?: Record<string, string>) =>
     eventually(() => prometheus.firing(alert, having), patiently);
   const ends = (alert: string) =>
     eventually(async () => (await prometheus.firing(alert)) === undefined, patiently);
-  const inBackground = (model: string) => caller.create({ model, input: 'Hi', background: true });
+  const inBackground = (model: string) => service.caller.create({ model, input: 'Hi', background: true });
 
   /** Asks a few times a second, which is all that a rate needs, until told to stop. */
   function load(ask: () => Promise<unknown>): () => Promise<void> {
@@ -105,8 +86,8 @@ describe.skipIf(!canRun)('a real Prometheus (needs prometheus and a Redis server
 
   it('scrapes every process with the token, and every query of the dashboard shows what it is for', async () => {
     const stop = load(async () => {
-      await caller.stream({ input: 'Tell me more' });
-      await caller.create({ input: 'Hi' });
+      await service.caller.stream({ input: 'Tell me more' });
+      await service.caller.create({ input: 'Hi' });
       await inBackground('simulator');
     });
     await eventually(async () => {
@@ -138,8 +119,8 @@ describe.skipIf(!canRun)('a real Prometheus (needs prometheus and a Redis server
   it.concurrent('tells of a model whose responses fail, every other one', async () => {
     // A rate needs a scrape before the failures that it tells of.
     const stop = load(async () => {
-      await caller.create({ model: 'flaky', input: 'Hi' });
-      await caller.create({ model: 'flaky', input: 'Hi [[sluice: fail=upstream_error]]' });
+      await service.caller.create({ model: 'flaky', input: 'Hi' });
+      await service.caller.create({ model: 'flaky', input: 'Hi [[sluice: fail=upstream_error]]' });
     });
     await fires('SluiceErrors', { model: 'flaky', code: 'upstream_error' });
     await stop();

@@ -1,17 +1,14 @@
 import { readFileSync } from 'node:fs';
-import { type FakeUpstream, startFakeUpstream, type UpstreamHandler } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Service, startService } from '../service.ts';
+import { duringTests, startFakeUpstream, type UpstreamHandler } from '@sluice/testing';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { testService } from '../service.ts';
 import { send } from '../wire.ts';
 import { chatAnswer, framesIn, messageAnswer, wholeChatAnswer, wholeMessageAnswer } from './put-together.ts';
 
 // Streams in the form that the vendors publish go in at the upstream, and come out of the door of the same protocol.
 
-let upstream: FakeUpstream;
-let service: Service;
-
-beforeAll(async () => {
-  upstream = await startFakeUpstream();
+const upstream = duringTests(startFakeUpstream);
+beforeAll(() => {
   // The prompt is the name of the stream.
   const replay: UpstreamHandler = async ({ request, stream }) => {
     const { messages } = request.body as { messages: { content: unknown }[] };
@@ -25,25 +22,25 @@ beforeAll(async () => {
     if (exchange.request.path.startsWith('/v1/messages')) return replay(exchange);
     exchange.json(404, {});
   });
-  const options = { baseURL: upstream.baseUrl, apiKey: 'sk-upstream' };
-  service = await startService({
-    settings: {
-      providers: [
-        { id: 'chat', type: 'openai-chat', baseUrl: upstream.baseUrl },
-        { id: 'anthropic', type: 'ai-sdk', package: '@ai-sdk/anthropic', options },
-      ],
-      models: [
-        { id: 'chat', routes: [{ provider: 'chat', model: 'gpt-4.1' }] },
-        { id: 'claude', routes: [{ provider: 'anthropic', model: 'claude-opus-4-6' }] },
-      ],
-      recovery: { maxAttempts: 1 },
-    },
-  });
 });
-afterAll(async () => {
-  await service?.stop();
-  await upstream?.close();
-});
+const service = testService(() => ({
+  settings: {
+    providers: [
+      { id: 'chat', type: 'openai-chat', baseUrl: upstream.baseUrl },
+      {
+        id: 'anthropic',
+        type: 'ai-sdk',
+        package: '@ai-sdk/anthropic',
+        options: { baseURL: upstream.baseUrl, apiKey: 'sk-upstream' },
+      },
+    ],
+    models: [
+      { id: 'chat', routes: [{ provider: 'chat', model: 'gpt-4.1' }] },
+      { id: 'claude', routes: [{ provider: 'anthropic', model: 'claude-opus-4-6' }] },
+    ],
+    recovery: { maxAttempts: 1 },
+  },
+}));
 
 function streamNamed(name: string): string {
   return readFileSync(new URL(`__fixtures__/${name}.sse`, import.meta.url), 'utf8');

@@ -7,31 +7,23 @@ export function badFlag(flag: string, problem: string): FatalError {
   return badUsage('bench', `--${flag}: ${problem}`);
 }
 
-/** A whole number of a flag. Undefined when the flag is absent. */
-export function wholeNumber(
-  flag: string,
-  text: string | undefined,
-  { least, most }: { least: number; most: number },
-): number | undefined {
-  if (text === undefined) return undefined;
-  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= least && value <= most))
-    throw badFlag(flag, `'${text}' is not a whole number from ${least} to ${most}`);
-  return value;
-}
+/** Reads a number of a flag that has a form. Undefined when the flag is absent. */
+const numberIn =
+  (form: RegExp, what: string) =>
+  (
+    flag: string,
+    text: string | undefined,
+    { least, most }: { least: number; most: number },
+  ): number | undefined => {
+    if (text === undefined) return undefined;
+    const value = form.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    throw badFlag(flag, `'${text}' is not ${what} from ${least} to ${most}`);
+  };
 
-/** A number of a flag that may have a fraction. Undefined when the flag is absent. */
-export function anyNumber(
-  flag: string,
-  text: string | undefined,
-  { least, most }: { least: number; most: number },
-): number | undefined {
-  if (text === undefined) return undefined;
-  const value = /^\d{1,9}(?:\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= least && value <= most))
-    throw badFlag(flag, `'${text}' is not a number from ${least} to ${most}`);
-  return value;
-}
+export const wholeNumber = numberIn(/^\d{1,15}$/, 'a whole number');
+/** One that may have a fraction. */
+export const anyNumber = numberIn(/^\d{1,9}(?:\.\d{1,9})?$/, 'a number');
 
 const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 

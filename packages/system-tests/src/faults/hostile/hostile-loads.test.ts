@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { startThread } from '@sluice/runtime';
-import { eventually, hasServer, type LocalRedis, startLocalRedis } from '@sluice/testing';
+import { duringTests, eventually, hasServer, startLocalRedis } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Service, startService } from '../../service.ts';
+import { testService } from '../../service.ts';
 import { runningAttempts } from '../../worker-metrics.ts';
 import { type HostileLoad, hostileLoads, type Kind } from './hostile-loads.ts';
 import { loadCallerOf } from './load-caller.ts';
@@ -12,26 +12,21 @@ const kinds: Kind[] = ['hostile', 'good'];
 
 describe.skipIf(!hasServer)('one step of each load (needs a server on the PATH)', () => {
   const upstream = startThread(new URL('./load-upstream.ts', import.meta.url), {});
-  let redis: LocalRedis;
-  let service: Service;
+  let baseUrl: string;
 
   beforeAll(async () => {
-    const [baseUrl] = (await once(upstream, 'message')) as [string]; // all that it says
-    redis = await startLocalRedis({ kind: 'server' });
-    service = await startService({
-      redisUrl: redis.url,
-      settings: {
-        keys: [{ name: 'sender', key: 'sk-sender-0123456789abcdef' }],
-        providers: [{ id: 'upstream', type: 'openai-chat', baseUrl }],
-        models: ['fast', 'broken'].map((id) => ({ id, routes: [{ provider: 'upstream' }] })),
-      },
-    });
+    [baseUrl] = (await once(upstream, 'message')) as [string]; // all that it says
   });
-  afterAll(async () => {
-    await service?.stop();
-    await upstream.terminate();
-    await redis?.stop();
-  });
+  afterAll(() => upstream.terminate());
+  const redis = duringTests(() => startLocalRedis({ kind: 'server' }));
+  const service = testService(() => ({
+    redisUrl: redis.url,
+    settings: {
+      keys: [{ name: 'sender', key: 'sk-sender-0123456789abcdef' }],
+      providers: [{ id: 'upstream', type: 'openai-chat', baseUrl }],
+      models: ['fast', 'broken'].map((id) => ({ id, routes: [{ provider: 'upstream' }] })),
+    },
+  }));
 
   const isParking = ({ mechanism }: HostileLoad) => mechanism === 'parking';
   // The route is parked for half a minute by that load, so it comes last.
