@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { duringTests } from '@sluice/testing';
+import { forAllTests } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { clientSite, type Mount, mounts, oneRequestKeys, onlyPrompt } from '../src/client-site.ts';
 import { claudeCodeVersion } from '../src/tested-clients.ts';
@@ -46,7 +46,7 @@ interface ClaudeOptions {
 }
 
 const site = clientSite();
-const folder = duringTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-claude-')));
+const folder = forAllTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-claude-')));
 
 /** Runs Claude Code with one prompt to its end and returns what it printed. Whatever is not on loopback is out of its reach. */
 async function claude(options: ClaudeOptions): Promise<{ code: number | null; lines: ClaudeLine[] }> {

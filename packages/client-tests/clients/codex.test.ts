@@ -2,7 +2,7 @@ import { mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { duringTests } from '@sluice/testing';
+import { forAllTests } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { clientSite, type Mount, mounts, oneRequestKeys, onlyPrompt } from '../src/client-site.ts';
 import { remark } from './remark.ts';
@@ -42,7 +42,7 @@ interface CodexOptions {
 }
 
 const site = clientSite();
-const folder = duringTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-codex-')));
+const folder = forAllTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-codex-')));
 
 /** Where Codex keeps its settings and sessions. */
 async function codexHome({ mount, usesWebSocket = false }: CodexOptions): Promise<string> {

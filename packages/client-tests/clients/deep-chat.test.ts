@@ -1,5 +1,5 @@
 import { chromiumPath, launchChromium } from '@sluice/system-tests/chromium';
-import { duringTests } from '@sluice/testing';
+import { forAllTests } from '@sluice/testing';
 import { describe, it } from 'vitest';
 import { mounts, startClientSite } from '../src/client-site.ts';
 import { startChatSite } from './chat-site.ts';
@@ -9,9 +9,9 @@ if (chromiumPath === undefined) console.warn('The tests of Deep Chat need Chromi
 const answer = 'Bergen lies between seven mountains.';
 
 describe.skipIf(chromiumPath === undefined).each(mounts)('Deep Chat at $mount', ({ mount }) => {
-  const chat = duringTests(() => startChatSite('deep-chat-page'));
-  const site = duringTests(() => startClientSite({ corsOrigins: [chat.origin] }));
-  const browser = duringTests(launchChromium);
+  const chat = forAllTests(() => startChatSite('deep-chat-page'));
+  const site = forAllTests(() => startClientSite({ corsOrigins: [chat.origin] }));
+  const browser = forAllTests(launchChromium);
 
   const open = async (path: string, { isStream = false, key = site.key, model = 'scripted' } = {}) => {
     const page = await (await browser.newContext()).newPage();

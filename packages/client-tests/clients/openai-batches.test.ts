@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { duringTests, eventually } from '@sluice/testing';
+import { forAllTests, eventually } from '@sluice/testing';
 import OpenAI, { toFile } from 'openai';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { clientSite, mounts, onlyPrompt } from '../src/client-site.ts';
@@ -13,7 +13,7 @@ const hasPackage = hasPython('openai');
 /** The deliveries of webhooks. */
 const received: { body: string; headers: IncomingMessage['headers'] }[] = [];
 
-const receiver = duringTests(async () => {
+const receiver = forAllTests(async () => {
   const server = createServer((request, reply) => {
     void text(request).then((body) => {
       received.push({ body, headers: request.headers });

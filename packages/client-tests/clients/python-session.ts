@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { duringTests, within } from '@sluice/testing';
+import { forAllTests, within } from '@sluice/testing';
 import type { Asked, StreamRead } from './broken-connections.ts';
 import { pythonVersion } from '../src/tested-clients.ts';
 
@@ -88,9 +88,9 @@ async function startPython(name: PythonPackage, baseUrl: string): Promise<Python
   };
 }
 
-/** The session of a suite, which runs for as long as that does: see `duringTests`. */
+/** The session of a suite, which runs for as long as that does: see `forAllTests`. */
 export function pythonSession(name: PythonPackage, baseUrl: () => string): PythonSession {
-  return duringTests(() => startPython(name, baseUrl()));
+  return forAllTests(() => startPython(name, baseUrl()));
 }
 
 /** How a package for Python asks, in its own words. */

@@ -1,5 +1,5 @@
 import { chromiumPath, launchChromium } from '@sluice/system-tests/chromium';
-import { duringTests, eventually } from '@sluice/testing';
+import { forAllTests, eventually } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { mounts, onlyPrompt, startClientSite } from '../src/client-site.ts';
 import { startChatSite } from './chat-site.ts';
@@ -9,9 +9,9 @@ if (chromiumPath === undefined) console.warn('The tests of a React page need Chr
 describe.skipIf(chromiumPath === undefined).each(mounts)(
   'AI SDK with @ai-sdk/react and @sluice/client at $mount',
   ({ mount }) => {
-    const chat = duringTests(() => startChatSite('chat-page'));
-    const site = duringTests(() => startClientSite({ corsOrigins: [chat.origin] }));
-    const browser = duringTests(launchChromium);
+    const chat = forAllTests(() => startChatSite('chat-page'));
+    const site = forAllTests(() => startClientSite({ corsOrigins: [chat.origin] }));
+    const browser = forAllTests(launchChromium);
 
     const open = async ({ model = 'scripted', key = site.key, at = mount } = {}) => {
       const page = await (await browser.newContext()).newPage();

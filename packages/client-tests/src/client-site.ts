@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Service, startService } from '@sluice/system-tests/service';
-import { duringTests, eventually } from '@sluice/testing';
+import { forAllTests, eventually } from '@sluice/testing';
 import { type BreakablePath, startBreakablePath } from './breakable-path.ts';
 import { type ScriptedModel, startScriptedModel } from './scripted-model.ts';
 
@@ -111,9 +111,9 @@ export async function startClientSite({
   };
 }
 
-/** The site of the suites of a file, which runs for as long as they do: see `duringTests`. */
+/** The site of the suites of a file, which runs for as long as they do: see `forAllTests`. */
 export function clientSite(): ClientSite {
-  return duringTests(startClientSite);
+  return forAllTests(startClientSite);
 }
 
 /** Creates a response of the narrow key, which needs no caller. */

@@ -1,12 +1,12 @@
 import { mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { duringTests } from '@sluice/testing';
+import { forAllTests } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { testService } from './service.ts';
 import { linesOfJson, startProcess } from './sluice-process.ts';
 
-const folder = duringTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-batch-')));
+const folder = forAllTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-batch-')));
 const service = testService(() => ({
   settings: {
     files: { enabled: true, batchLines: 1, batchResultBytes: 20_000 },

@@ -1,14 +1,14 @@
 import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { duringTests, eventually, startFakeUpstream } from '@sluice/testing';
+import { forAllTests, eventually, startFakeUpstream } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { testService } from './service.ts';
 import { type SluiceProcess, startProcess } from './sluice-process.ts';
 
 const keys = { 'team-a': 'sk-team-a-0123456789abcdef', 'team-b': 'sk-team-b-0123456789abcdef' };
 
-const directory = duringTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-bench-')));
+const directory = forAllTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-bench-')));
 const service = testService(() => ({
   settings: {
     providers: [{ id: 'simulator', type: 'simulator', firstTokenMs: 5, tokensPerSecond: 0 }],

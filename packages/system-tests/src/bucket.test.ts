@@ -1,4 +1,4 @@
-import { duringTests, eventually, hasBucketServer, startLocalBucket } from '@sluice/testing';
+import { forAllTests, eventually, hasBucketServer, startLocalBucket } from '@sluice/testing';
 import OpenAI, { toFile } from 'openai';
 import { describe, expect, it } from 'vitest';
 import { ended, lineOf, resultsIn, started } from './batch-client.ts';
@@ -7,7 +7,7 @@ import { testService } from './service.ts';
 const key = `sk-test-${'a'.repeat(32)}`;
 
 describe.skipIf(!hasBucketServer)('files in a bucket, where there is a server of S3 such as rclone', () => {
-  const bucket = duringTests(startLocalBucket);
+  const bucket = forAllTests(startLocalBucket);
   const service = testService(() => ({
     apis: 2,
     workers: 1,

@@ -1,4 +1,4 @@
-import { duringTests, eventually } from '@sluice/testing';
+import { forAllTests, eventually } from '@sluice/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { accessibilityViolations } from './accessibility.ts';
 import { builtConsole } from './built-console.ts';
@@ -17,7 +17,7 @@ describe.skipIf(chromiumPath === undefined)('the models of the console in a brow
       models: [{ id: 'simulator', routes: [{ provider: 'fast' }] }],
     },
   }));
-  const browser = duringTests(launchChromium);
+  const browser = forAllTests(launchChromium);
 
   it('are added, changed and removed, and a refusal stands at its field', async () => {
     const { page, complaints } = await openConsole(browser, `${service.adminUrls[0]}/console/models`);

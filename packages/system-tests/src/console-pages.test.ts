@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { UsagePage } from '@sluice/contract';
 import type { Facets, ResponseDetail, ResponseRows, Session } from '@sluice/contract/admin';
 import { tenantLimits } from '@sluice/contract/tenant-limits';
-import { duringTests, eventually, latch } from '@sluice/testing';
+import { forAllTests, eventually, latch } from '@sluice/testing';
 import type { Page, Request } from 'playwright-core';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { accessibilityViolations } from './accessibility.ts';
@@ -39,7 +39,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
       ],
     },
   }));
-  const browser = duringTests(launchChromium);
+  const browser = forAllTests(launchChromium);
   beforeAll(async () => {
     const { caller } = service;
     const { body } = await caller.create({ input: prompt, metadata: { order: 'seventeen' } });

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { duringTests } from '@sluice/testing';
+import { forAllTests } from '@sluice/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { accessibilityViolations } from './accessibility.ts';
 import { builtConsole } from './built-console.ts';
@@ -23,7 +23,7 @@ describe.skipIf(chromiumPath === undefined)('the shell of the console in a brows
 
   beforeAll(builtConsole);
   const service = testService(() => ({ workers: 0, env: { ADMIN_ACTION_TOKEN: actionToken } }));
-  const browser = duringTests(launchChromium);
+  const browser = forAllTests(launchChromium);
   beforeAll(async () => {
     tab = await consoleTab(browser);
   });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
-import { duringTests } from '@sluice/testing';
+import { forAllTests } from '@sluice/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath, launchChromium } from './chromium.ts';
 import { testService } from './service.ts';
@@ -13,7 +13,7 @@ type Got = { status: number; headers: Record<string, string>; text: string } | {
 describe.skipIf(chromiumPath === undefined)('a page at another port (needs Chromium)', () => {
   let page: Page;
 
-  const server = duringTests(async () => {
+  const server = forAllTests(async () => {
     const pages = createServer((_request, response) =>
       response.setHeader('content-type', 'text/html').end('Hi.'),
     );
@@ -23,7 +23,7 @@ describe.skipIf(chromiumPath === undefined)('a page at another port (needs Chrom
   /** The server is one of TCP, so it has a port. */
   const origin = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const service = testService(() => ({ settings: { server: { corsOrigins: [origin()] } } }));
-  const browser = duringTests(launchChromium);
+  const browser = forAllTests(launchChromium);
   beforeAll(async () => {
     page = await browser.newPage();
     await page.goto(origin());

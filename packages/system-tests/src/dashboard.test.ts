@@ -1,4 +1,4 @@
-import { duringTests } from '@sluice/testing';
+import { forAllTests } from '@sluice/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath, launchChromium } from './chromium.ts';
 import { takePicture } from './console-page.ts';
@@ -26,7 +26,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser (needs C
     const failed = await service.caller.stream({ input: `${prompt} [[sluice: fail=invalid_prompt]]` });
     failedId = failed.final.id;
   });
-  const browser = duringTests(launchChromium);
+  const browser = forAllTests(launchChromium);
 
   /** Opens a page, and collects errors of the browser and its requests to other hosts. */
   async function open(path: string) {

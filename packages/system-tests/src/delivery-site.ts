@@ -1,4 +1,4 @@
-import { duringTests, type TestRedis } from '@sluice/testing';
+import { forAllTests, type TestRedis } from '@sluice/testing';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 import { prefixOf, type Service, type SettingsFile, startService } from './service.ts';
 import { open, type OpenAnswer, send, type WireAnswer } from './wire.ts';
@@ -92,9 +92,9 @@ export async function startDeliverySite(options: DeliverySiteOptions = {}): Prom
   };
 }
 
-/** Has a site start before the tests of a file, and stop after them: see `duringTests`. */
+/** Has a site start before the tests of a file, and stop after them: see `forAllTests`. */
 export function deliverySite(options: DeliverySiteOptions = {}): DeliverySite {
-  return duringTests(() => startDeliverySite(options));
+  return forAllTests(() => startDeliverySite(options));
 }
 
 /** Parses a body that is known to be a response. */

@@ -2,7 +2,7 @@ import { mkdtempDisposable, readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { duringTests } from '@sluice/testing';
+import { forAllTests } from '@sluice/testing';
 import { afterAll, expect, it } from 'vitest';
 import { type SluiceProcess, startProcess } from './sluice-process.ts';
 
@@ -29,7 +29,7 @@ async function ollama(): Promise<Server | undefined> {
 }
 
 const server = await ollama();
-const folder = duringTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-discovery-')));
+const folder = forAllTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-discovery-')));
 let process: SluiceProcess | undefined;
 
 afterAll(async () => {

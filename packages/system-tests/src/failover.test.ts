@@ -1,4 +1,4 @@
-import { duringTests, eventually, startLocalRedis, startRedisProxy } from '@sluice/testing';
+import { forAllTests, eventually, startLocalRedis, startRedisProxy } from '@sluice/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { hasPagePrograms, openPageShell } from './operating-page.ts';
 import { testService } from './service.ts';
@@ -6,10 +6,10 @@ import { testService } from './service.ts';
 const slots = 4;
 
 describe.skipIf(!hasPagePrograms)('a primary that dies (needs Redis on the PATH)', () => {
-  const shell = duringTests(openPageShell);
-  const primary = duringTests(() => startLocalRedis({ kind: 'server' }));
-  const replica = duringTests(() => startLocalRedis({ kind: 'server' }));
-  const proxy = duringTests(() => startRedisProxy(primary.url));
+  const shell = forAllTests(openPageShell);
+  const primary = forAllTests(() => startLocalRedis({ kind: 'server' }));
+  const replica = forAllTests(() => startLocalRedis({ kind: 'server' }));
+  const proxy = forAllTests(() => startRedisProxy(primary.url));
   beforeAll(async () => {
     await shell.run('Add a replica', {
       REPLICA_URL: replica.url,

@@ -1,4 +1,4 @@
-import { duringTests, eventually, startFakeUpstream } from '@sluice/testing';
+import { forAllTests, eventually, startFakeUpstream } from '@sluice/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
 import { promptOf } from './scripted-upstream.ts';
@@ -33,7 +33,7 @@ const pieces = {
   },
 };
 
-const upstream = duringTests(startFakeUpstream);
+const upstream = forAllTests(startFakeUpstream);
 beforeAll(() => {
   upstream.onChatCompletions(async ({ request, stream, signal }) => {
     const out = stream();

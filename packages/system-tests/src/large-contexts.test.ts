@@ -1,4 +1,4 @@
-import { duringTests, eventually, latch, startFakeUpstream } from '@sluice/testing';
+import { forAllTests, eventually, latch, startFakeUpstream } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
 import { testService } from './service.ts';
@@ -15,7 +15,7 @@ const smallBytes = 9_000;
 /** A prompt of more bytes than this comes with the large context. */
 const isLarge = (body: unknown) => JSON.stringify(body).length > smallBytes / 2;
 
-const upstream = duringTests(startFakeUpstream);
+const upstream = forAllTests(startFakeUpstream);
 const service = testService(() => ({
   settings: {
     keys: [

@@ -1,12 +1,12 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
-import { duringTests, eventually } from '@sluice/testing';
+import { forAllTests, eventually } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { startBalancedLoad } from './balanced-load.ts';
 import { callerOf } from './caller.ts';
 import { promptOf, startScriptedUpstream } from './scripted-upstream.ts';
 import { type SettingsFile, testService } from './service.ts';
 
-const upstreams = [duringTests(startScriptedUpstream), duringTests(startScriptedUpstream)];
+const upstreams = [forAllTests(startScriptedUpstream), forAllTests(startScriptedUpstream)];
 
 const simulators = [{ id: 'simulator', type: 'simulator' }];
 const upstreamAt = (at: number) => ({

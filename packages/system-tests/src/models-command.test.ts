@@ -1,4 +1,4 @@
-import { duringTests, eventually } from '@sluice/testing';
+import { forAllTests, eventually } from '@sluice/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
 import { promptOf, startScriptedUpstream } from './scripted-upstream.ts';
@@ -8,7 +8,7 @@ import { linesOfJson } from './sluice-process.ts';
 /** The models that the upstream lists. */
 let listed = ['qwen3:8b', 'llama3'];
 
-const upstream = duringTests(startScriptedUpstream);
+const upstream = forAllTests(startScriptedUpstream);
 beforeAll(() => {
   upstream.fake.onOther(({ json }) => json(200, { data: listed.map((id) => ({ id })) }));
 });

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { duringTests, startLocalRedis } from '@sluice/testing';
+import { forAllTests, startLocalRedis } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { hasPagePrograms, openPageShell, pageBlocks } from './operating-page.ts';
 import { testService } from './service.ts';
@@ -8,8 +8,8 @@ import { testService } from './service.ts';
 const adminToken = 'admin-0123456789abcdef';
 
 describe.skipIf(!hasPagePrograms)('the commands of docs/operating.md (need Redis on the PATH)', () => {
-  const redis = duringTests(() => startLocalRedis({ kind: 'server' }));
-  const shell = duringTests(openPageShell);
+  const redis = forAllTests(() => startLocalRedis({ kind: 'server' }));
+  const shell = forAllTests(openPageShell);
   const service = testService(() => ({ redisUrl: redis.url, settings: { server: { adminToken } } }));
 
   it('that compare say what there is', async () => {

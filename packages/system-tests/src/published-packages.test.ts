@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
-import { duringTests, workspace } from '@sluice/testing';
+import { forAllTests, workspace } from '@sluice/testing';
 import { testService } from './service.ts';
 import { bareEnvironment, linesOfJson, startProcess } from './sluice-process.ts';
 
@@ -16,7 +16,7 @@ import { bareEnvironment, linesOfJson, startProcess } from './sluice-process.ts'
 const run = promisify(execFile);
 const tools = join(workspace, 'node_modules/.bin');
 
-const folder = duringTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-packages-')));
+const folder = forAllTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-packages-')));
 let client: string;
 let command: string;
 

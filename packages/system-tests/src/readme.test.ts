@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { duringTests, eventually, within } from '@sluice/testing';
+import { forAllTests, eventually, within } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
 import { descendantsOf, stillRunning } from './process-tree.ts';
@@ -70,7 +70,7 @@ describe('the examples of the README', () => {
 });
 
 describe('what the README says', () => {
-  const folder = duringTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-readme-')));
+  const folder = forAllTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-readme-')));
 
   it('to write into the file makes a service with that model and that key', async () => {
     const keys =

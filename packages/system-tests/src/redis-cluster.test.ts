@@ -1,4 +1,4 @@
-import { duringTests, eventually, hasServer, startLocalCluster } from '@sluice/testing';
+import { forAllTests, eventually, hasServer, startLocalCluster } from '@sluice/testing';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { testService } from './service.ts';
@@ -15,7 +15,7 @@ describe.skipIf(!hasServer).each([1, 3])(
   (cells) => {
     const tenants = allTenants.slice(0, cells);
 
-    const cluster = duringTests(() => startLocalCluster({ withReplica: true }));
+    const cluster = forAllTests(() => startLocalCluster({ withReplica: true }));
     const address = () => `redis://127.0.0.1:${cluster.nodes[0]?.port}`;
     const service = testService(() => ({
       redisUrl: address(),

@@ -1,4 +1,4 @@
-import { duringTests, eventually, hasServer, startLocalRedis } from '@sluice/testing';
+import { forAllTests, eventually, hasServer, startLocalRedis } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { testService } from './service.ts';
 
@@ -26,7 +26,7 @@ const kept = [
 describe.skipIf(!hasServer)('a synchronous response (needs a server on the PATH)', () => {
   describe.concurrent.each(kept)('$what', (about) => {
     // Commands are counted by the server, so it has to be a server that nobody else uses.
-    const own = duringTests(() => startLocalRedis({ kind: 'server' }));
+    const own = forAllTests(() => startLocalRedis({ kind: 'server' }));
     const service = testService(() => ({
       redisUrl: own.url,
       settings: {

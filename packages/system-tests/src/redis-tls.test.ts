@@ -3,7 +3,7 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { duringTests, freePort, serverOnPath, startLocalRedis } from '@sluice/testing';
+import { forAllTests, freePort, serverOnPath, startLocalRedis } from '@sluice/testing';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { testService } from './service.ts';
@@ -14,10 +14,10 @@ const run = promisify(execFile);
 const hasTls = await canSpeakTls();
 
 describe.skipIf(!hasTls)('a store by TLS (needs openssl and a Redis server that speaks it)', () => {
-  const folder = duringTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-tls-')));
+  const folder = forAllTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-tls-')));
   const certificate = () => join(folder.path, 'cert.pem');
   let port: number;
-  const redis = duringTests(async () => {
+  const redis = forAllTests(async () => {
     const key = join(folder.path, 'key.pem');
     const subject = ['-subj', '/CN=store', '-addext', 'subjectAltName=IP:127.0.0.1'];
     const made = ['-keyout', key, '-out', certificate()];

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { duringTests, eventually, startLocalRedis } from '@sluice/testing';
+import { forAllTests, eventually, startLocalRedis } from '@sluice/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { hasPagePrograms, openPageShell } from './operating-page.ts';
 import { testService } from './service.ts';
@@ -14,8 +14,8 @@ const adminToken = randomBytes(16).toString('hex');
 describe.skipIf(!hasPagePrograms)('the user of Redis of docs/operating.md (needs Redis on the PATH)', () => {
   let url: string;
 
-  const redis = duringTests(() => startLocalRedis({ kind: 'server' }));
-  const shell = duringTests(openPageShell);
+  const redis = forAllTests(() => startLocalRedis({ kind: 'server' }));
+  const shell = forAllTests(openPageShell);
   beforeAll(async () => {
     const password = randomBytes(16).toString('hex');
     await shell.run('A user of Redis with the least rights', {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { duringTests, type TestRedis, testRedis } from '@sluice/testing';
+import { forAllTests, type TestRedis, testRedis } from '@sluice/testing';
 import { type Caller, callerOf } from './caller.ts';
 import { runCommand, type SluiceProcess, type SluiceProcessOptions, startProcess } from './sluice-process.ts';
 
@@ -180,9 +180,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   return service;
 }
 
-/** Has a service start before the tests of a file or of a `describe`, and stop after them: see `duringTests`. */
+/** Has a service start before the tests of a file or of a `describe`, and stop after them: see `forAllTests`. */
 export function testService(options: () => ServiceOptions = () => ({})): Service {
-  return duringTests(() => startService(options()));
+  return forAllTests(() => startService(options()));
 }
 
 async function orKill<T>(process: SluiceProcess, ready: Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { duringTests, eventually } from '@sluice/testing';
+import { forAllTests, eventually } from '@sluice/testing';
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { statusAt, untilKey } from './ask-every-api.ts';
 import { callerOf } from './caller.ts';
@@ -23,7 +23,7 @@ const narrow: KeyEntry = {
 
 let first: string;
 
-const upstream = duringTests(startScriptedUpstream);
+const upstream = forAllTests(startScriptedUpstream);
 const service = testService(() => ({
   apis: 2,
   settings: {

@@ -1,4 +1,4 @@
-import { duringTests, eventually, hasServer, startLocalRedis } from '@sluice/testing';
+import { forAllTests, eventually, hasServer, startLocalRedis } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { pageFigure } from './operating-page.ts';
 import { testService } from './service.ts';
@@ -11,7 +11,7 @@ const kilobyte = 'x'.repeat(1_024);
 
 describe.skipIf(!hasServer)('what docs/operating.md says of sizes (needs a server on the PATH)', () => {
   // Keys and commands are those of the whole server, so nobody else may use it.
-  const redis = duringTests(() => startLocalRedis({ kind: 'server' }));
+  const redis = forAllTests(() => startLocalRedis({ kind: 'server' }));
   const service = testService(() => ({
     redisUrl: redis.url,
     settings: {

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { duringTests, eventually, hasServer, type TestRedis, testRedis, within } from '@sluice/testing';
+import { forAllTests, eventually, hasServer, type TestRedis, testRedis, within } from '@sluice/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { builtConsole } from './built-console.ts';
 import { callerOf } from './caller.ts';
@@ -130,7 +130,7 @@ for (const { store, says, env, isHere } of stores) {
       return ((await answer.json()) as { data: unknown[] }).data;
     };
 
-    const place = duringTests(newPlace);
+    const place = forAllTests(newPlace);
     beforeAll(async () => {
       service = place.run({ command: 'start', env, leadsGroup: true });
       banner = await bannerOf(service);
@@ -232,7 +232,7 @@ describe('start, with two workers', () => {
   let banner: Banner;
   const fileKey = 'sk-of-the-file-0123456789';
 
-  const place = duringTests(newPlace);
+  const place = forAllTests(newPlace);
   beforeAll(async () => {
     service = place.run({ command: 'start', args: ['--workers', '2'] });
     banner = await bannerOf(service);
@@ -269,7 +269,7 @@ describe('start, on the Redis that REDIS_URL names', () => {
   let stored: string;
   let env: Record<string, string>;
 
-  const place = duringTests(newPlaceAtRedis);
+  const place = forAllTests(newPlaceAtRedis);
   beforeAll(async () => {
     env = { REDIS_URL: place.redis.url, PATH: pathWithoutServers };
     const made = place.run({ command: 'keys', args: ['create', '--tenant', 'a', '--json'], env });

@@ -1,4 +1,4 @@
-import { duringTests, eventually } from '@sluice/testing';
+import { forAllTests, eventually } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { askAdmin, untilOffered } from './ask-every-api.ts';
 import { callerOf } from './caller.ts';
@@ -7,7 +7,7 @@ import { testService } from './service.ts';
 
 const actionToken = 'act-0123456789abcdef';
 
-const upstreams = [duringTests(startScriptedUpstream), duringTests(startScriptedUpstream)];
+const upstreams = [forAllTests(startScriptedUpstream), forAllTests(startScriptedUpstream)];
 
 const service = testService(() => ({
   apis: 2,

@@ -3,7 +3,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  duringTests,
+  forAllTests,
   eventually,
   type FakeOtlpReceiver,
   type FakeUpstream,
@@ -91,10 +91,10 @@ function liesIn(inner: ReceivedSpan, outer: ReceivedSpan): boolean {
 describe('traces', () => {
   const loaded = join(tmpdir(), `sluice-loaded-${randomUUID()}`);
 
-  const receiver = duringTests(startFakeOtlpReceiver);
-  const upstream = duringTests(startScriptedUpstream);
+  const receiver = forAllTests(startFakeOtlpReceiver);
+  const upstream = forAllTests(startScriptedUpstream);
   /** An upstream that fails a call, and says what no span may. */
-  const unkind = duringTests(startFakeUpstream);
+  const unkind = forAllTests(startFakeUpstream);
   const service = testService(() => ({
     settings: {
       ...modelsAt({

@@ -1,4 +1,4 @@
-import { duringTests, eventually, patchedBuild, within } from '@sluice/testing';
+import { forAllTests, eventually, patchedBuild, within } from '@sluice/testing';
 import { expect, it } from 'vitest';
 import { startBalancedLoad } from './balanced-load.ts';
 import { callerOf } from './caller.ts';
@@ -9,7 +9,7 @@ const ended = { timeoutMs: 30_000 };
 const cleanExit = { code: 0, signal: null };
 
 /** A release with other records. */
-const other = duringTests(() =>
+const other = forAllTests(() =>
   patchedBuild([
     {
       file: 'packages/response-store/src/record/fields.ts',

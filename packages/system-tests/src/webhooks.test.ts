@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { duringTests, eventually } from '@sluice/testing';
+import { forAllTests, eventually } from '@sluice/testing';
 import OpenAI from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { lineOf, started } from './batch-client.ts';
@@ -18,7 +18,7 @@ const received = new Map<string, { body: string; headers: IncomingMessage['heade
 /** What the receiver answers next, by path; 204 behind that. */
 const answers = new Map<string, number[]>();
 
-const receiver = duringTests(async () => {
+const receiver = forAllTests(async () => {
   const server = createServer((request, reply) => {
     const path = request.url ?? '';
     void text(request).then((body) => {

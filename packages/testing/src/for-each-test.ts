@@ -1,16 +1,20 @@
 import { beforeAll, beforeEach, onTestFinished } from 'vitest';
 
-type Ending = { close(): unknown } | { stop(): unknown };
+/** Something that ends when it is told so, by one of the names that this has among what tests start. */
+type Ending = AsyncDisposable | { close(): unknown } | { stop(): unknown };
 
 /**
- * Makes something before each test of a file or a `describe`, and closes or stops it last of all that follows the test.
- * What it gives stands for the one of the test that runs.
+ * Makes something before each test of a file or a `describe`, and ends it last of all that follows the test.
+ * Its result stands for the one of the test that runs.
  */
 export function forEachTest<Made extends Ending>(make: () => Promise<Made>): Made {
   return standIn(make, (start) => beforeEach(async () => onTestFinished(await start())));
 }
 
-/** Makes something before all tests of a file or a `describe`, and closes or stops it after them. */
+/**
+ * Makes something before all tests of a file or a `describe`, and ends it after them. Its result stands for it from the first test on.
+ * What a later call makes is made after it, and ended before it.
+ */
 export function forAllTests<Made extends Ending>(make: () => Promise<Made>): Made {
   return standIn(make, beforeAll);
 }
@@ -25,7 +29,7 @@ function standIn<Made extends Ending>(
     const started = await make();
     made = started;
     return async () => {
-      await ('close' in started ? started.close() : started.stop());
+      await end(started);
     };
   });
   const members: ProxyHandler<Made> = {
@@ -36,4 +40,9 @@ function standIn<Made extends Ending>(
     },
   };
   return new Proxy<Made>(Object.create(null) as Made, members);
+}
+
+function end(started: Ending): unknown {
+  if (Symbol.asyncDispose in started) return started[Symbol.asyncDispose]();
+  return 'close' in started ? started.close() : started.stop();
 }

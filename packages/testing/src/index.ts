@@ -2,7 +2,6 @@ export { acceptedResponse, completedResponse, said, usageOf } from './answers.ts
 export { askRedis } from './ask-redis.ts';
 export { bundleCommand } from './bundled-command.ts';
 export { cpuTimeMs, treeCpuTimeMs } from './cpu-time.ts';
-export { duringTests } from './during-tests.ts';
 export { checkEventGrammar } from './event-grammar.ts';
 export { randomFrom } from './random-from.ts';
 export { checkResponse } from './response-shape.ts';

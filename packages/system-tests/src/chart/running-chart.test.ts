@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { duringTests, eventually, freePort, testRedis, within } from '@sluice/testing';
+import { forAllTests, eventually, freePort, testRedis, within } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type SluiceProcess, startProcess } from '../sluice-process.ts';
 import { valuesFiles } from './chart-files.ts';
@@ -30,8 +30,8 @@ const token = 'admin-token-of-the-test';
 const key = 'sk-of-the-test';
 
 describe.skipIf(!hasHelm)('the pods of the chart (need helm)', () => {
-  const redis = duringTests(testRedis);
-  const folder = duringTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-chart-')));
+  const redis = forAllTests(testRedis);
+  const folder = forAllTests(() => mkdtempDisposable(join(tmpdir(), 'sluice-chart-')));
   let manifests: Manifest[];
   let api: Ran;
   let workers: Ran[];

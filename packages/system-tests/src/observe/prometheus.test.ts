@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { duringTests, eventually, hasServer, startFakeUpstream, startLocalRedis } from '@sluice/testing';
+import { forAllTests, eventually, hasServer, startFakeUpstream, startLocalRedis } from '@sluice/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { testService } from '../service.ts';
 import { startProcess } from '../sluice-process.ts';
@@ -26,8 +26,8 @@ const adminToken = 'the-token-of-this-test';
 const canRun = hasPrometheus && hasServer;
 
 describe.skipIf(!canRun)('a real Prometheus (needs prometheus and a Redis server on the PATH)', () => {
-  const redis = duringTests(() => startLocalRedis({ kind: 'server' }));
-  const upstream = duringTests(startFakeUpstream);
+  const redis = forAllTests(() => startLocalRedis({ kind: 'server' }));
+  const upstream = forAllTests(startFakeUpstream);
   beforeAll(() => {
     upstream.onChatCompletions(({ request, json }) => {
       if ((request.body as { model: string }).model === 'b') json(500, { error: { message: 'no' } });
@@ -53,7 +53,7 @@ describe.skipIf(!canRun)('a real Prometheus (needs prometheus and a Redis server
       recovery: { maxAttempts: 1 },
     },
   }));
-  const prometheus = duringTests(() => {
+  const prometheus = forAllTests(() => {
     const hostOf = (url: string) => new URL(url).host;
     return startPrometheus({
       adminToken,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { duringTests, startFakeUpstream, type UpstreamHandler } from '@sluice/testing';
+import { forAllTests, startFakeUpstream, type UpstreamHandler } from '@sluice/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { testService } from '../service.ts';
 import { send } from '../wire.ts';
@@ -7,7 +7,7 @@ import { chatAnswer, framesIn, messageAnswer, wholeChatAnswer, wholeMessageAnswe
 
 // Streams in the form that the vendors publish go in at the upstream, and come out of the door of the same protocol.
 
-const upstream = duringTests(startFakeUpstream);
+const upstream = forAllTests(startFakeUpstream);
 beforeAll(() => {
   // The prompt is the name of the stream.
   const replay: UpstreamHandler = async ({ request, stream }) => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { startThread } from '@sluice/runtime';
-import { duringTests, eventually, hasServer, startLocalRedis } from '@sluice/testing';
+import { forAllTests, eventually, hasServer, startLocalRedis } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { testService } from '../../service.ts';
 import { runningAttempts } from '../../worker-metrics.ts';
@@ -18,7 +18,7 @@ describe.skipIf(!hasServer)('one step of each load (needs a server on the PATH)'
     [baseUrl] = (await once(upstream, 'message')) as [string]; // all that it says
   });
   afterAll(() => upstream.terminate());
-  const redis = duringTests(() => startLocalRedis({ kind: 'server' }));
+  const redis = forAllTests(() => startLocalRedis({ kind: 'server' }));
   const service = testService(() => ({
     redisUrl: redis.url,
     settings: {
