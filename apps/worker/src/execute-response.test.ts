@@ -20,6 +20,7 @@ import {
   within,
 } from '@sluice/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { healthOf } from '../test/idle-upstreams.ts';
 import { MemoryLog, unclaimedRecord } from '../test/memory-log.ts';
 import { wholeStream } from '../test/whole-stream.ts';
 import { executeResponse, type ExecuteDependencies } from './execute-response.ts';
@@ -35,7 +36,7 @@ import { RetryPauses } from './retry-pauses.ts';
 import { checkJson } from './promises/check-json.ts';
 import { RunningAttempts } from './running-attempts.ts';
 import { TurnBudget } from './turn-budget.ts';
-import { UpstreamHealth } from './upstream-health.ts';
+import type { UpstreamHealth } from './upstream-health.ts';
 import { WaitsForRoom } from './waits-for-room.ts';
 import { logWorker } from './worker-log.ts';
 
@@ -116,24 +117,13 @@ function setUp(options: SetUpOptions = {}) {
   const pass = (ms: number) => {
     passedMs += ms;
   };
-  const health = new UpstreamHealth({
+  const health = healthOf({
     routes,
-    pressure: new Map(),
-    saturation: new Map(),
     slotsOf: () => slots,
-    onSaturated: () => undefined,
-    breaker: {
-      consecutiveFailures,
-      failurePercent: 100,
-      minimumCalls: 1_000,
-      windowMs: 10_000,
-      openMs: 5_000,
-      longestOpenMs: 60_000,
-    },
+    breaker: { consecutiveFailures, openMs: 5_000 },
     longestRetryAfterMs: 10_000,
     telemetry,
     now,
-    random: () => 0,
   });
   const heldQueues: string[] = [];
   const usesEnded: string[] = [];

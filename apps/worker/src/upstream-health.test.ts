@@ -1,27 +1,19 @@
-import { type Provider, ProviderError, type ProviderErrorOptions } from '@sluice/providers';
+import { ProviderError, type ProviderErrorOptions } from '@sluice/providers';
 import { Telemetry } from '@sluice/runtime';
 import { within } from '@sluice/testing';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { healthOf, idleProvider } from '../test/idle-upstreams.ts';
 import { sendAway } from './find-route.ts';
 import type { ModelRoute } from './model-routes.ts';
 import { OwnLimits } from './own-limits.ts';
-import { UpstreamHealth } from './upstream-health.ts';
 import { logWorker } from './worker-log.ts';
 import { countWorker } from './worker-metrics.ts';
 
-const provider = (id: string): Provider => ({
-  id,
-  generate: () => {
-    throw new Error('nothing is called here');
-  },
-  close: () => Promise.resolve(),
-});
-
-const a = provider('a');
+const a = idleProvider('a');
 const small: ModelRoute = { provider: a, model: 'small' };
 const large: ModelRoute = { provider: a, model: 'large' };
-const elsewhere: ModelRoute = { provider: provider('b'), model: 'small' };
+const elsewhere: ModelRoute = { provider: idleProvider('b'), model: 'small' };
 
 /** The same numbers from 0 to 1 in each run. */
 function seeded(seed: number): () => number {
@@ -46,21 +38,10 @@ function setUp({ adaptive = true, latencyTolerance = 0, random = () => 0 }: SetU
     throw error;
   });
   logWorker(telemetry, { info: write, warn: write, error: write } as never);
-  const health = new UpstreamHealth({
+  const health = healthOf({
     routes: [small, large, elsewhere],
     pressure: new Map([['a', { adaptive, floor: 1, ...(latencyTolerance && { latencyTolerance }) }]]),
-    saturation: new Map(),
-    slotsOf: () => 32,
-    onSaturated: () => undefined,
-    breaker: {
-      consecutiveFailures: 2,
-      failurePercent: 100,
-      minimumCalls: 1_000,
-      windowMs: 10_000,
-      openMs: 1_000,
-      longestOpenMs: 60_000,
-    },
-    longestRetryAfterMs: 60_000,
+    breaker: { consecutiveFailures: 2 },
     telemetry,
     now: () => at,
     random,
@@ -176,7 +157,7 @@ describe('the health of upstreams', () => {
 
   it('is kept of a server that joins a provider that only responses under way have', () => {
     const { health, goDown, response } = setUp();
-    const old = { provider: provider('left'), model: 'old' };
+    const old = { provider: idleProvider('left'), model: 'old' };
     expect(health.mayWaitFor(old)).toBe(true);
     goDown(old);
     expect(health.blockOf(old, response())).toMatchObject({ because: 'open' });

@@ -1,9 +1,9 @@
-import type { Provider } from '@sluice/providers';
 import { randomFrom } from '@sluice/testing';
 import type { ModelRoute } from '../src/model-routes.ts';
 import { affinityOf, blockCharacters } from '../src/servers/affinity.ts';
 import { hashOf, mostCallsToGoOn, orderServers } from '../src/servers/choose-server.ts';
 import { tellEveryMs } from '../src/servers/server-loads.ts';
+import { idleProvider } from './idle-upstreams.ts';
 
 /** How a call finds its server. `single` is one server with the caches and the slots of all. */
 export type Policy = 'ours' | 'round robin' | 'consistent hashing' | 'least loaded' | 'single';
@@ -376,12 +376,5 @@ function between(random: () => number, least: number, most: number): number {
 }
 
 function routeTo(at: number): ModelRoute {
-  const provider: Provider = {
-    id: 'up',
-    generate: () => {
-      throw new Error('nobody calls it');
-    },
-    close: () => Promise.resolve(),
-  };
-  return { provider, model: 'm', server: { name: `server ${at}`, key: `up server ${at}` } };
+  return { provider: idleProvider(), model: 'm', server: { name: `server ${at}`, key: `up server ${at}` } };
 }

@@ -3,6 +3,7 @@ import { loadSettings } from '@sluice/config';
 import type { Provider } from '@sluice/providers';
 import { latch } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
+import { idleProvider } from '../../test/idle-upstreams.ts';
 import type { ModelRoute } from '../model-routes.ts';
 import { RunnerModels } from './runner-models.ts';
 
@@ -25,10 +26,7 @@ function setUp(started: Record<string, string>, { lacks = '' } = {}) {
   const createProvider = (settings: ProviderSettings): Provider => {
     const host = 'baseUrl' in settings ? settings.baseUrl.replace('http://', '') : '';
     return {
-      id: settings.id,
-      generate: () => {
-        throw new Error('nobody calls it');
-      },
+      ...idleProvider(settings.id),
       prepare: () => Promise.resolve(host === lacks ? `it lacks ${lacks}` : undefined),
       close: () => {
         closed.push(`${settings.id} at ${host}`);
@@ -106,13 +104,7 @@ describe('the models of a runner', () => {
     const answers = new Map<string, (address: string) => void>();
     const changed = latch();
     const first = settingsWith({ a: 'one.example' }, ', resolve: true');
-    const createProvider = ({ id }: ProviderSettings): Provider => ({
-      id,
-      generate: () => {
-        throw new Error('nobody calls it');
-      },
-      close: () => Promise.resolve(),
-    });
+    const createProvider = ({ id }: ProviderSettings) => idleProvider(id);
     const models = new RunnerModels({
       settings: first,
       providers: new Map(first.providers.map((each) => [each.id, createProvider(each)])),
