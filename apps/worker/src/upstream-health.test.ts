@@ -1,6 +1,6 @@
 import { ProviderError, type ProviderErrorOptions } from '@sluice/providers';
 import { Telemetry } from '@sluice/runtime';
-import { within } from '@sluice/testing';
+import { randomFrom, within } from '@sluice/testing';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { healthOf, idleProvider } from '../test/idle-upstreams.ts';
@@ -14,15 +14,6 @@ const a = idleProvider('a');
 const small: ModelRoute = { provider: a, model: 'small' };
 const large: ModelRoute = { provider: a, model: 'large' };
 const elsewhere: ModelRoute = { provider: idleProvider('b'), model: 'small' };
-
-/** The same numbers from 0 to 1 in each run. */
-function seeded(seed: number): () => number {
-  let state = seed + 1;
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return state / 2_147_483_648;
-  };
-}
 
 interface SetUpOptions {
   adaptive?: boolean;
@@ -179,7 +170,7 @@ describe('a route that refused its calls with a 503 and is back', () => {
 
   it('is left to those that wait for it at moments that are spread over a second', async () => {
     vi.useFakeTimers();
-    const { health, fail, response, pass } = setUp({ random: seeded(1) });
+    const { health, fail, response, pass } = setUp({ random: randomFrom(1) });
     for (let calls = 0; calls < 2; calls += 1) fail(small, { fault: 'refused', upstreamStatus: 503 });
     pass(1_300);
     const probe = health.begin(small, response());
@@ -319,7 +310,7 @@ describe('a route that limits calls', () => {
   it.each(Array.from({ length: 20 }, (_, seed) => seed))(
     'takes each call of a tenant that it answers, whatever another has refused (seed %i)',
     (seed) => {
-      const random = seeded(seed);
+      const random = randomFrom(seed);
       const { health, fail, response, succeed, pass } = setUp();
       const old = Array.from({ length: 5 }, () => response('hostile'));
       succeed(small, response('other'));
