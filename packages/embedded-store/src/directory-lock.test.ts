@@ -7,10 +7,10 @@ import fileSystem, {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { spyInImports } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { bornAt, isAlive } from '@sluice/runtime';
 import { lockDirectory } from './directory-lock.ts';
 
@@ -53,11 +53,7 @@ function refuseToTellBirths(): void {
     if (String(path).startsWith('/proc/')) throw new Error('too many open files');
     return read(path, options);
   });
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    spy.mockRestore();
-    syncBuiltinESMExports();
-  });
+  spyInImports(spy);
 }
 
 describe('directory lock', () => {
