@@ -347,15 +347,11 @@ describe('function calls', () => {
 });
 
 describe('an answer that stops at a limit', () => {
-  it('leaves its last item incomplete', () => {
-    const { assembler, events } = assemble([summary('s'), text('cut o')]);
-    events.push(...closeOutput(assembler.output, 'incomplete', { isFollowed: true }));
-    expectSound(events, assembler.output.fold.items);
-    expect(assembler.output.fold.items.map(({ status }) => status)).toEqual(['completed', 'incomplete']);
-  });
-
-  it('leaves the last of several open calls incomplete', () => {
-    const { assembler, events } = assemble([call('a'), args('a', '{}'), call('b'), args('b', '{"x')]);
+  it.each([
+    ['last item', [summary('s'), text('cut o')]],
+    ['last of several open calls', [call('a'), args('a', '{}'), call('b'), args('b', '{"x')]],
+  ])('leaves its %s incomplete', (_, chunks) => {
+    const { assembler, events } = assemble(chunks);
     events.push(...closeOutput(assembler.output, 'incomplete', { isFollowed: true }));
     expectSound(events, assembler.output.fold.items);
     expect(assembler.output.fold.items.map(({ status }) => status)).toEqual(['completed', 'incomplete']);

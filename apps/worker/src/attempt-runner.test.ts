@@ -1,16 +1,8 @@
 import { loadSettings } from '@sluice/config';
-import type { Provider } from '@sluice/providers';
 import { createLogger, Telemetry } from '@sluice/runtime';
 import { expect, it } from 'vitest';
+import { idleProvider } from '../test/idle-upstreams.ts';
 import { AttemptRunner } from './attempt-runner.ts';
-
-const provider: Provider = {
-  id: 'up',
-  generate: () => {
-    throw new Error('nothing is called here');
-  },
-  close: () => Promise.resolve(),
-};
 
 it('looks at each model a few times at a change, however many routes there are', () => {
   const count = 200;
@@ -38,7 +30,7 @@ it('looks at each model a few times at a change, however many routes there are',
       }),
     } as never, // what is read before the start
     workerId: 'w',
-    providers: new Map([['up', provider]]),
+    providers: new Map([['up', idleProvider()]]),
     logger: createLogger({ name: 'test', level: 'silent' }),
     isolate: undefined,
     memoryShare: 1,

@@ -1,4 +1,5 @@
 import {
+  countedUsage,
   estimateInputTokens,
   estimateTokens,
   type Generation,
@@ -33,11 +34,5 @@ export function estimatedUsageOf(input: number, output: readonly OutputItem[]): 
       for (const { text } of [...item.summary, ...(item.content ?? [])]) reasoning += estimateTokens(text);
     }
   }
-  return {
-    input_tokens: input,
-    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-    output_tokens: visible + reasoning,
-    output_tokens_details: { reasoning_tokens: reasoning },
-    total_tokens: input + visible + reasoning,
-  };
+  return countedUsage(input, visible + reasoning, { reasoning });
 }

@@ -19,8 +19,9 @@ import {
   scriptedProvider,
   within,
 } from '@sluice/testing';
-import { describe, expect, it } from 'vitest';
-import { MemoryLog } from '../test/memory-log.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { healthOf } from '../test/idle-upstreams.ts';
+import { MemoryLog, unclaimedRecord } from '../test/memory-log.ts';
 import { wholeStream } from '../test/whole-stream.ts';
 import { executeResponse, type ExecuteDependencies } from './execute-response.ts';
 import type { ModelRoute } from './model-routes.ts';
@@ -35,7 +36,7 @@ import { RetryPauses } from './retry-pauses.ts';
 import { checkJson } from './promises/check-json.ts';
 import { RunningAttempts } from './running-attempts.ts';
 import { TurnBudget } from './turn-budget.ts';
-import { UpstreamHealth } from './upstream-health.ts';
+import type { UpstreamHealth } from './upstream-health.ts';
 import { WaitsForRoom } from './waits-for-room.ts';
 import { logWorker } from './worker-log.ts';
 
@@ -78,35 +79,14 @@ function setUp(options: SetUpOptions = {}) {
     outputLimits,
   } = options;
   const { consecutiveFailures = 100, slots = 32, budget = generousBudget } = options;
-  const id = newResponseId(randomBytes);
-  const record: ClaimedRecord = {
-    id,
+  const record = unclaimedRecord({
     tenant: options.tenant ?? 'team',
-    status: 'in_progress',
     request: { model: 'm', stream: streams, ...request },
-    largeRequestBytes: 0,
-    serviceTier: 'default',
-    queue: 'm',
-    inputBytes: 0,
-    inputTokens: 100,
-    previousId: undefined,
-    acceptedAt: 1_000,
-    startedAt: 2_000,
-    isEnqueued: true,
-    mostOutputTokens: undefined,
-    token: '',
     streams,
-    sequenceNumber: 2,
-    end: undefined,
-    longEndBytes: 0,
-    input: [],
-    attempt: 1,
-    isFirstClaim: true,
-    losses: 0,
     maxAttempts,
-    requestId: 'req_1',
     remainingMs,
-  };
+  });
+  const { id } = record;
   const log = new MemoryLog(record);
   const providers: Scripted[] = Array.from({ length: upstreams }, (_, at) => scriptedProvider(`p${at}`));
   const routeTo = (provider: Scripted, at: number): ModelRoute => ({ provider, model: `upstream-${at}` });
@@ -137,24 +117,13 @@ function setUp(options: SetUpOptions = {}) {
   const pass = (ms: number) => {
     passedMs += ms;
   };
-  const health = new UpstreamHealth({
+  const health = healthOf({
     routes,
-    pressure: new Map(),
-    saturation: new Map(),
     slotsOf: () => slots,
-    onSaturated: () => undefined,
-    breaker: {
-      consecutiveFailures,
-      failurePercent: 100,
-      minimumCalls: 1_000,
-      windowMs: 10_000,
-      openMs: 5_000,
-      longestOpenMs: 60_000,
-    },
+    breaker: { consecutiveFailures, openMs: 5_000 },
     longestRetryAfterMs: 10_000,
     telemetry,
     now,
-    random: () => 0,
   });
   const heldQueues: string[] = [];
   const usesEnded: string[] = [];
@@ -192,10 +161,27 @@ function setUp(options: SetUpOptions = {}) {
     workerId: 'worker-of-the-test',
   };
   const execute = () => within(executeResponse(dependencies, id));
+  /** It runs until it calls its first upstream. */
+  const called = async () => {
+    const made = provider.calls.length;
+    const outcome = execute();
+    return { outcome, call: await provider.call(made) };
+  };
+  /** It runs, and its first upstream answers with these chunks. */
+  const answered = async (...chunks: ProviderChunk[]) => {
+    const { outcome, call } = await called();
+    call.answer(...chunks);
+    return outcome;
+  };
+  /** It runs, and the call of its first upstream fails. */
+  const failed = async (error: unknown) => {
+    const { outcome, call } = await called();
+    call.fail(error);
+    return outcome;
+  };
   /** It runs until a reader may have seen half of its answer. */
   const halfway = async () => {
-    const outcome = execute();
-    const call = await provider.call(0);
+    const { outcome, call } = await called();
     call.send(text('Half'));
     await eventually(() => log.events.length > 0);
     return { outcome, call };
@@ -207,8 +193,16 @@ function setUp(options: SetUpOptions = {}) {
   };
   return {
     ...{ id, log, provider, second, providers, upstream, route, secondRoute, running, observed, logged },
-    ...{ execute, halfway, dependencies, health, heldQueues, usesEnded, pass },
+    ...{ execute, called, answered, failed, halfway, dependencies, health, heldQueues, usesEnded, pass },
   };
+}
+
+/** A process that releases the claims of what it gives up. */
+function setUpWithReleases() {
+  const world = setUp();
+  world.running.start();
+  onTestFinished(() => world.running.stop());
+  return world;
 }
 
 /** Longer than a worker waits for. */
@@ -232,9 +226,8 @@ function typesOf(log: MemoryLog): string[] {
 
 describe('an attempt', () => {
   it('writes events as the model speaks and ends the response with them', async () => {
-    const { log, provider, execute, observed } = setUp();
-    const outcome = execute();
-    const call = await provider.call(0);
+    const { log, observed, called } = setUp();
+    const { outcome, call } = await called();
     call.send(text('Hel'));
     await eventually(() => typesOf(log).includes('response.output_text.delta'));
     call.answer(text('lo'), finish);
@@ -246,9 +239,8 @@ describe('an attempt', () => {
   });
 
   it('tells the provider its own name of the model, the response and the attempt', async () => {
-    const { id, provider, execute } = setUp();
-    const outcome = execute();
-    const call = await provider.call(0);
+    const { id, called } = setUp();
+    const { outcome, call } = await called();
     expect(call.call).toMatchObject({ model: 'upstream-0', responseId: id, attempt: 1 });
     expect(call.generation).toMatchObject({ input: [] });
     call.answer(finish);
@@ -277,29 +269,23 @@ describe('an attempt', () => {
   });
 
   it('begins as soon as the store answers its claim', async () => {
-    const { log, provider, execute } = setUp();
+    const { log, answered } = setUp();
     log.unanswered = 2;
-    const outcome = execute();
-    (await provider.call(0)).answer(finish);
-    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(await answered(finish)).toEqual({ kind: 'settled' });
     expect(log.claims).toEqual(['run']);
     expect(log.end).toMatchObject({ status: 'completed' });
   });
 
   it('writes nothing but the end of a response that does not stream', async () => {
-    const { log, provider, execute } = setUp({ streams: false });
-    const outcome = execute();
-    (await provider.call(0)).answer(text('Hello'), finish);
-    await outcome;
+    const { log, answered } = setUp({ streams: false });
+    await answered(text('Hello'), finish);
     expect(log.events).toEqual([]);
     expect(log.end).toMatchObject({ status: 'completed', output: [{ content: [{ text: 'Hello' }] }] });
   });
 
   it.each(['max_output_tokens', 'content_filter'] as const)('ends incomplete at %s', async (reason) => {
-    const { log, provider, execute } = setUp();
-    const outcome = execute();
-    (await provider.call(0)).answer(text('Hel'), { type: 'finish', reason });
-    expect(await outcome).toEqual({ kind: 'settled' });
+    const { log, answered } = setUp();
+    expect(await answered(text('Hel'), { type: 'finish', reason })).toEqual({ kind: 'settled' });
     expect(log.end).toMatchObject({
       status: 'incomplete',
       incomplete_details: { reason },
@@ -309,21 +295,18 @@ describe('an attempt', () => {
   });
 
   it('keeps to one call where the request allows no parallel ones', async () => {
-    const { log, provider, execute } = setUp({ request: { parallel_tool_calls: false } });
-    const outcome = execute();
-    (await provider.call(0)).answer(
+    const { log, answered } = setUp({ request: { parallel_tool_calls: false } });
+    await answered(
       { type: 'function_call', callKey: '0', name: 'one' },
       { type: 'function_call', callKey: '1', name: 'two' },
       { type: 'finish', reason: 'function_call' },
     );
-    await outcome;
     expect(log.end?.output).toMatchObject([{ type: 'function_call', name: 'one' }]);
   });
 
   it('is registered while it runs and never afterwards', async () => {
-    const { provider, execute, running } = setUp();
-    const outcome = execute();
-    const call = await provider.call(0);
+    const { running, called } = setUp();
+    const { outcome, call } = await called();
     expect(running.size).toBe(1);
     call.answer(finish);
     await outcome;
@@ -331,11 +314,9 @@ describe('an attempt', () => {
   });
 
   it('leaves an end alone that somebody else wrote first', async () => {
-    const { log, provider, execute, observed } = setUp();
+    const { log, observed, answered } = setUp();
     log.endResult = 'terminal';
-    const outcome = execute();
-    (await provider.call(0)).answer(text('late'), finish);
-    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(await answered(text('late'), finish)).toEqual({ kind: 'settled' });
     expect(observed).not.toContain('ended completed');
   });
 });
@@ -365,10 +346,8 @@ describe('a failure before anything is visible', () => {
   });
 
   it('is not retried when another attempt cannot help', async () => {
-    const { log, provider, execute } = setUp();
-    const outcome = execute();
-    (await provider.call(0)).fail(final('invalid_prompt'));
-    expect(await outcome).toEqual({ kind: 'failed', code: 'invalid_prompt' });
+    const { log, provider, failed } = setUp();
+    expect(await failed(final('invalid_prompt'))).toEqual({ kind: 'failed', code: 'invalid_prompt' });
     expect(provider.calls).toHaveLength(1);
     expect(log.end).toMatchObject({ status: 'failed', error: { code: 'invalid_prompt' } });
   });
@@ -415,25 +394,19 @@ describe('a failure before anything is visible', () => {
   });
 
   it('of a kind nobody foresaw is ours, and is logged as an error', async () => {
-    const { log, provider, execute, logged } = setUp({ maxAttempts: 1 });
-    const outcome = execute();
-    (await provider.call(0)).fail(new TypeError('x is undefined'));
-    expect(await outcome).toEqual({ kind: 'failed', code: 'server_error' });
+    const { log, logged, failed } = setUp({ maxAttempts: 1 });
+    expect(await failed(new TypeError('x is undefined'))).toEqual({ kind: 'failed', code: 'server_error' });
     expect(logged).toMatchObject([{ level: 'error', message: 'attempt failed' }]);
     expect(log.end?.error?.message).not.toContain('undefined');
   });
 
-  it('to find what the response continues from ends it', async () => {
+  it.each([
+    ['cannot be found', { kind: 'broken', missingId: 'create-response_gone' }, 'previous_response_not_found'],
+    ['exceeds the limits', { kind: 'too_large' }, 'context_length_exceeded'],
+  ] as const)('because what the response continues from %s ends it', async (_, contextRead, code) => {
     const { log, provider, execute } = setUp();
-    log.contextRead = { kind: 'broken', missingId: 'create-response_gone' };
-    expect(await execute()).toEqual({ kind: 'failed', code: 'previous_response_not_found' });
-    expect(provider.calls).toEqual([]);
-  });
-
-  it('to keep what it continues from within the limits ends it', async () => {
-    const { log, provider, execute } = setUp();
-    log.contextRead = { kind: 'too_large' };
-    expect(await execute()).toEqual({ kind: 'failed', code: 'context_length_exceeded' });
+    log.contextRead = contextRead;
+    expect(await execute()).toEqual({ kind: 'failed', code });
     expect(provider.calls).toEqual([]);
   });
 
@@ -454,9 +427,8 @@ describe('a failure before anything is visible', () => {
   });
 
   it('keeps the routes of its response when the model changes, and says when it uses them no longer', async () => {
-    const { provider, second, execute, dependencies, usesEnded } = setUp({ upstreams: 2 });
-    const outcome = execute();
-    const call = await provider.call(0);
+    const { second, dependencies, usesEnded, called } = setUp({ upstreams: 2 });
+    const { outcome, call } = await called();
     dependencies.models = { use: () => undefined };
     call.fail(refused());
     const other = await second.call(0);
@@ -534,19 +506,15 @@ describe('a response that its upstream limits each time', () => {
   /** Its first call is limited, and then others are answered. */
   async function setUpLimited(options: SetUpOptions = {}) {
     const world = setUp(options);
-    const first = world.execute();
-    (await world.provider.call(0)).fail(limited(8_000));
-    expect(await first).toEqual({ kind: 'later', afterMs: 8_000 });
+    expect(await world.failed(limited(8_000))).toEqual({ kind: 'later', afterMs: 8_000 });
     world.pass(8_250);
     answerOthers(world);
     return world;
   }
 
   it('fails with the second refusal while others are answered, and parks the route for none of them', async () => {
-    const { log, provider, execute, health, route } = await setUpLimited();
-    const outcome = execute();
-    (await provider.call(1)).fail(limited(8_000));
-    expect(await outcome).toEqual({ kind: 'failed', code: 'server_is_overloaded' });
+    const { log, health, route, failed } = await setUpLimited();
+    expect(await failed(limited(8_000))).toEqual({ kind: 'failed', code: 'server_is_overloaded' });
     expect(log.end?.error?.code).toBe('server_is_overloaded');
     for (const tenant of ['team', 'other'])
       expect(health.blockOf(route, neighbour(health, tenant))?.because).not.toBe('parked');
@@ -567,10 +535,8 @@ describe('a response that its upstream limits each time', () => {
   }
 
   it('is known to the next worker, where its first call is the second', async () => {
-    const { provider, execute } = setUpLimitedBefore();
-    const outcome = execute();
-    (await provider.call(0)).fail(limited(8_000));
-    expect(await outcome).toEqual({ kind: 'failed', code: 'server_is_overloaded' });
+    const { failed } = setUpLimitedBefore();
+    expect(await failed(limited(8_000))).toEqual({ kind: 'failed', code: 'server_is_overloaded' });
   });
 
   it('goes to its other route', async () => {
@@ -583,9 +549,8 @@ describe('a response that its upstream limits each time', () => {
   });
 
   it('goes to no other route with half of an answer', async () => {
-    const { log, second, execute, provider } = setUpLimitedBefore({ upstreams: 2 });
-    const outcome = execute();
-    const call = await provider.call(0);
+    const { log, second, called } = setUpLimitedBefore({ upstreams: 2 });
+    const { outcome, call } = await called();
     call.send(text('Half an'));
     await eventually(() => typesOf(log).includes('response.output_text.delta'));
     call.fail(limited(8_000));
@@ -598,7 +563,7 @@ describe('a response that its upstream limits each time', () => {
 
 describe('a worker without room for an input', () => {
   it('gives the response back, uncounted, and runs it when it comes again', async () => {
-    const { id, log, provider, execute, observed, dependencies } = setUp({ maxAttempts: 1 });
+    const { id, log, execute, observed, dependencies, called } = setUp({ maxAttempts: 1 });
     log.nextClaim = 'no_room';
     expect(await execute()).toMatchObject({ kind: 'later', afterMs: expect.any(Number) });
     const released = { attempt: 0, releases: 1, isReachable: true, isUnbegun: true };
@@ -606,8 +571,7 @@ describe('a worker without room for an input', () => {
     expect(observed).toContain('postponed memory');
     expect(dependencies.postponed.size).toBe(1);
     expect([...dependencies.waitsForRoom.inOrder()]).toMatchObject([{ id, bytes: 1_000_000 }]);
-    const outcome = execute();
-    const call = await provider.call(0);
+    const { outcome, call } = await called();
     expect([...dependencies.waitsForRoom.inOrder()]).toEqual([]);
     call.answer(text('Hello'), finish);
     expect(await outcome).toEqual({ kind: 'settled' });
@@ -653,9 +617,8 @@ describe('a worker without room for an input', () => {
   });
 
   it('has the room of an attempt again when that is over', async () => {
-    const { id, provider, execute, dependencies, log } = setUp();
-    const outcome = execute();
-    const call = await provider.call(0);
+    const { id, dependencies, log, called } = setUp();
+    const { outcome, call } = await called();
     const { inputBudget } = dependencies;
     const wanted = { id, token: log.token, tenant: 'hostile', bytes: 900_000 };
     expect(inputBudget.take(wanted)).toBe(true);
@@ -668,10 +631,8 @@ describe('a worker without room for an input', () => {
 
 describe('a model whose upstreams all take no calls', () => {
   it('has its response given back when one has said when to come back, and no attempt counts', async () => {
-    const { id, log, provider, execute, heldQueues, observed, dependencies } = setUp();
-    const outcome = execute();
-    (await provider.call(0)).fail(limited(8_000));
-    expect(await outcome).toEqual({ kind: 'later', afterMs: 8_000 });
+    const { id, log, heldQueues, observed, dependencies, failed } = setUp();
+    expect(await failed(limited(8_000))).toEqual({ kind: 'later', afterMs: 8_000 });
     expect(log).toMatchObject({ attempt: 0, releases: 1, isReachable: true, end: undefined });
     expect(heldQueues).toEqual(['m']);
     expect(observed).toContain('postponed parked');
@@ -690,13 +651,10 @@ describe('a model whose upstreams all take no calls', () => {
   );
 
   it('has the response run again when its time has come', async () => {
-    const { id, log, provider, execute, pass, dependencies } = setUp({ maxAttempts: 1 });
-    const first = execute();
-    (await provider.call(0)).fail(limited(8_000));
-    await first;
+    const { id, log, pass, dependencies, called, failed } = setUp({ maxAttempts: 1 });
+    await failed(limited(8_000));
     pass(8_250);
-    const second = execute();
-    const call = await provider.call(1);
+    const { outcome: second, call } = await called();
     expect(call.call.attempt).toBe(1);
     call.answer(finish);
     expect(await second).toEqual({ kind: 'settled' });
@@ -705,10 +663,8 @@ describe('a model whose upstreams all take no calls', () => {
   });
 
   it('is said to be overloaded at once when the wait is longer than the time the response has', async () => {
-    const { log, provider, execute, logged } = setUp({ remainingMs: 5_000 });
-    const outcome = execute();
-    (await provider.call(0)).fail(limited(8_000));
-    expect(await outcome).toEqual({ kind: 'failed', code: 'server_is_overloaded' });
+    const { log, logged, failed } = setUp({ remainingMs: 5_000 });
+    expect(await failed(limited(8_000))).toEqual({ kind: 'failed', code: 'server_is_overloaded' });
     expect(log.end?.error?.code).toBe('server_is_overloaded');
     expect(logged.at(-1)).toMatchObject({ fields: { because: 'upstreams_parked' } });
   });
@@ -807,16 +763,14 @@ describe('a model whose upstreams all take no calls', () => {
   });
 
   it('ends a response that is cancelled while it is given back', async () => {
-    const { id, log, provider, execute, running } = setUp();
+    const { id, log, running, failed } = setUp();
     const release = log.release.bind(log);
     log.release = (held, options) => {
       log.isCancelled = true;
       running.abort(id, 'cancelled');
       return release(held, options);
     };
-    const outcome = execute();
-    (await provider.call(0)).fail(limited(8_000));
-    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(await failed(limited(8_000))).toEqual({ kind: 'settled' });
     expect(log.end?.status).toBe('cancelled');
   });
 
@@ -892,11 +846,9 @@ describe('a response that waits for its turn', () => {
   });
 
   it('gives its place up when a call rejects for a reason of our own', async () => {
-    const { execute, provider, call, health, waiting } = setUpBusy({ maxAttempts: 1 });
+    const { call, health, waiting, failed } = setUpBusy({ maxAttempts: 1 });
     call?.abandoned();
-    const outcome = execute();
-    (await provider.call(0)).fail(new TypeError('a defect'));
-    await outcome;
+    await failed(new TypeError('a defect'));
     expect(health.status()[0]?.routes[0]).toMatchObject({ inFlight: 0, waiting: 0 });
     expect(waiting()).toBe(0);
   });
@@ -904,9 +856,8 @@ describe('a response that waits for its turn', () => {
 
 describe('a failure after output was visible', () => {
   it('is never retried: open items are closed, and the error comes before the end', async () => {
-    const { log, provider, execute } = setUp();
-    const outcome = execute();
-    const call = await provider.call(0);
+    const { log, provider, called } = setUp();
+    const { outcome, call } = await called();
     call.send(text('Half an ans'));
     call.fail(retryable());
     expect(await outcome).toEqual({ kind: 'failed', code: 'upstream_error' });
@@ -925,9 +876,8 @@ describe('a failure after output was visible', () => {
   });
 
   it('is never retried, whatever the upstream asked for', async () => {
-    const { provider, execute } = setUp();
-    const outcome = execute();
-    const call = await provider.call(0);
+    const { provider, called } = setUp();
+    const { outcome, call } = await called();
     call.send(text('Half'));
     call.fail(limited(100));
     expect(await outcome).toEqual({ kind: 'failed', code: 'server_is_overloaded' });
@@ -935,10 +885,8 @@ describe('a failure after output was visible', () => {
   });
 
   it('counts an end without a reason to finish as one', async () => {
-    const { log, provider, execute } = setUp();
-    const outcome = execute();
-    (await provider.call(0)).answer(text('Half'));
-    expect(await outcome).toEqual({ kind: 'failed', code: 'upstream_error' });
+    const { log, answered } = setUp();
+    expect(await answered(text('Half'))).toEqual({ kind: 'failed', code: 'upstream_error' });
     expect(log.end?.status).toBe('failed');
     expectSoundStream(log);
   });
@@ -946,10 +894,8 @@ describe('a failure after output was visible', () => {
 
 describe('what a client is told of a failure', () => {
   it('is a fixed sentence with the request id, and nothing of the upstream', async () => {
-    const { log, provider, execute } = setUp({ maxAttempts: 1 });
-    const outcome = execute();
-    (await provider.call(0)).fail(retryable());
-    await outcome;
+    const { log, failed } = setUp({ maxAttempts: 1 });
+    await failed(retryable());
     expect(log.end?.error?.message).toBe(
       'The model server could not be reached or answered with an error. Request id: req_1.',
     );
@@ -957,16 +903,14 @@ describe('what a client is told of a failure', () => {
   });
 
   it('is the sentence the provider wrote for it where there is one, and the parameter', async () => {
-    const { log, provider, execute } = setUp();
-    const outcome = execute();
-    (await provider.call(0)).fail(
+    const { log, failed } = setUp();
+    await failed(
       new ProviderError('invalid_prompt', 'internal', {
         disposition: 'fail',
         publicMessage: 'Only data URLs are allowed.',
         param: 'input',
       }),
     );
-    await outcome;
     expect(log.end?.error).toMatchObject({
       message: 'Only data URLs are allowed. Request id: req_1.',
       param: 'input',
@@ -976,9 +920,8 @@ describe('what a client is told of a failure', () => {
 
 describe('a cancellation', () => {
   it('before the first token ends the response without output', async () => {
-    const { id, log, provider, execute, running } = setUp();
-    const outcome = execute();
-    const call = await provider.call(0);
+    const { id, log, running, called } = setUp();
+    const { outcome, call } = await called();
     running.abort(id, 'cancelled');
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(await call.ended).toBe('aborted');
@@ -988,9 +931,8 @@ describe('a cancellation', () => {
   });
 
   it('in the middle closes what is open and keeps it', async () => {
-    const { id, log, provider, execute, running } = setUp();
-    const outcome = execute();
-    const call = await provider.call(0);
+    const { id, log, running, called } = setUp();
+    const { outcome, call } = await called();
     call.send(text('Half an answer is 28 bytes.'));
     await eventually(() => log.events.length > 0);
     running.abort(id, 'cancelled');
@@ -1041,10 +983,8 @@ describe('a cancellation', () => {
   });
 
   it('after the last chunk changes nothing', async () => {
-    const { id, log, provider, execute, running } = setUp();
-    const outcome = execute();
-    (await provider.call(0)).answer(text('Whole'), finish);
-    await outcome;
+    const { id, log, running, answered } = setUp();
+    await answered(text('Whole'), finish);
     running.abort(id, 'cancelled');
     expect(log.end?.status).toBe('completed');
   });
@@ -1052,9 +992,8 @@ describe('a cancellation', () => {
 
 describe('a response that has used up its time', () => {
   it('fails with a time-out, before the first token', async () => {
-    const { log, provider, execute } = setUp({ remainingMs: 0 });
-    const outcome = execute();
-    const call = await provider.call(0);
+    const { log, called } = setUp({ remainingMs: 0 });
+    const { outcome, call } = await called();
     expect(await outcome).toEqual({ kind: 'failed', code: 'timeout' });
     expect(await call.ended).toBe('aborted');
     expect(log.end).toMatchObject({ status: 'failed', error: { code: 'timeout' } });
@@ -1069,9 +1008,8 @@ describe('a response that has used up its time', () => {
 
 describe('a process that stops', () => {
   it('gives back what nobody has seen anything of, without counting the attempt', async () => {
-    const { log, provider, execute, running } = setUp();
-    const outcome = execute();
-    const call = await provider.call(0);
+    const { log, running, called } = setUp();
+    const { outcome, call } = await called();
     running.interruptAll();
     expect(await outcome).toEqual({ kind: 'given_back' });
     expect(await call.ended).toBe('aborted');
@@ -1141,8 +1079,7 @@ describe('a lost lease', () => {
 
 describe('a store that has lost events', () => {
   it('has the attempt given up, and its response ended by its next claim', async () => {
-    const { log, execute, running, halfway } = setUp();
-    running.start();
+    const { log, execute, halfway } = setUpWithReleases();
     const { outcome, call } = await halfway();
     log.writerOptions?.onRefused('events_lost');
     expect(await outcome).toMatchObject({ kind: 'later' });
@@ -1151,43 +1088,34 @@ describe('a store that has lost events', () => {
     expect(log.isShown).toBe(true);
     await execute();
     expect(log.end).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
-    await running.stop();
   });
 
   it('has its claim given back when it refuses the end alone', async () => {
-    const { log, provider, execute, running } = setUp();
-    running.start();
+    const { log, answered } = setUpWithReleases();
     log.endResult = 'gap';
-    const outcome = execute();
-    (await provider.call(0)).answer(text('Whole'), finish);
-    await outcome;
+    await answered(text('Whole'), finish);
     await eventually(() => log.token === '');
     expect(log.end).toBeUndefined();
-    await running.stop();
   });
 });
 
 describe('a long pause before a retry', () => {
   it('has the response given back, with its attempt counted', async () => {
-    const { id, log, provider, execute, observed, dependencies } = setUp();
-    const outcome = execute();
-    (await provider.call(0)).fail(downForAnHour());
-    expect(await outcome).toEqual({ kind: 'later', afterMs: 10_000 });
+    const { id, log, observed, dependencies, failed } = setUp();
+    expect(await failed(downForAnHour())).toEqual({ kind: 'later', afterMs: 10_000 });
     expect(observed.at(-1)).toBe('retried upstream_error');
     expect(log).toMatchObject({ attempt: 1, releases: 1, isReachable: true, end: undefined });
     expect(dependencies.postponed.delete(id)).toBe(true);
   });
 
   it('is made in the slot while a route is left to be tried, and half of the slots at most pause', async () => {
-    const { provider, execute, health, dependencies, secondRoute } = setUp({
+    const { health, dependencies, secondRoute, failed } = setUp({
       upstreams: 2,
       consecutiveFailures: 1,
     });
     health.begin(secondRoute, neighbour(health))?.failed(refused());
     const leave = dependencies.retryPauses.enter('m');
-    const outcome = execute();
-    (await provider.call(0)).fail(downForAnHour());
-    expect(await outcome).toEqual({ kind: 'later', afterMs: 10_000 });
+    expect(await failed(downForAnHour())).toEqual({ kind: 'later', afterMs: 10_000 });
     expect(dependencies.retryPauses.enter('m')).toBeUndefined();
     expect(dependencies.retryPauses.enter('other')).toBeDefined();
     leave?.();
@@ -1197,8 +1125,7 @@ describe('a long pause before a retry', () => {
 
 describe('a store that has lost the last claim of a response', () => {
   it.each(['an append', 'the end'])('has the one before it given back, as %s reports', async (what) => {
-    const { log, provider, execute, running } = setUp();
-    running.start();
+    const { log, provider, execute } = setUpWithReleases();
     const outcome = execute();
     (await provider.call(0)).fail(
       new ProviderError('upstream_error', 'down', { disposition: 'retry', retryAfterMs: 0 }),
@@ -1213,7 +1140,6 @@ describe('a store that has lost the last claim of a response', () => {
     expect(await outcome).toEqual({ kind: 'settled' });
     await eventually(() => log.token === '');
     expect(log.end).toBeUndefined();
-    await running.stop();
   });
 
   it.each(['superseded', 'out_of_touch', 'events_lost', 'unwritable'] as const)(
@@ -1239,28 +1165,23 @@ describe('a store that has lost the last claim of a response', () => {
 
 describe('a store that stays silent', () => {
   it('has the attempt given up, its job kept, and its claim given back when the store answers', async () => {
-    const { id, log, provider, execute, running } = setUp();
-    running.start();
-    const outcome = execute();
-    const call = await provider.call(0);
+    const { id, log, running, called } = setUpWithReleases();
+    const { outcome, call } = await called();
     running.abort(id, 'out_of_touch');
     expect(await outcome).toMatchObject({ kind: 'later' });
     expect(await call.ended).toBe('aborted');
     await eventually(() => log.token === '');
     expect(log.attempt).toBe(1);
     expect(log.isShown).toBe(false);
-    await running.stop();
   });
 
   it('has its response ended by its next claim once a reader may have seen output, whatever the store still has', async () => {
-    const { id, log, running, halfway } = setUp();
-    running.start();
+    const { id, log, running, halfway } = setUpWithReleases();
     const { outcome } = await halfway();
     running.abort(id, 'out_of_touch');
     expect(await outcome).toMatchObject({ kind: 'later' });
     await eventually(() => log.token === '');
     expect(log.isShown).toBe(true);
-    await running.stop();
   });
 });
 
@@ -1268,16 +1189,13 @@ describe('a store that is silent for a while', () => {
   const timedOut = () => Promise.reject(new Error('Command timed out'));
 
   it('costs no attempt when a response cannot be given back', async () => {
-    const { log, provider, execute, pass } = setUp({ maxAttempts: 1 });
+    const { log, pass, called, failed } = setUp({ maxAttempts: 1 });
     const release = log.release.bind(log);
     log.release = timedOut;
-    const first = execute();
-    (await provider.call(0)).fail(limited(8_000));
-    expect(await first).toEqual({ kind: 'later', afterMs: 8_000 });
+    expect(await failed(limited(8_000))).toEqual({ kind: 'later', afterMs: 8_000 });
     log.release = release;
     pass(8_250);
-    const second = execute();
-    const call = await provider.call(1);
+    const { outcome: second, call } = await called();
     expect(call.call.attempt).toBe(1);
     call.answer(finish);
     expect(await second).toEqual({ kind: 'settled' });
@@ -1285,14 +1203,13 @@ describe('a store that is silent for a while', () => {
   });
 
   it('costs no attempt when the context cannot be read', async () => {
-    const { log, provider, execute } = setUp({ maxAttempts: 1 });
+    const { log, called } = setUp({ maxAttempts: 1 });
     const readContext = log.readContext.bind(log);
     log.readContext = () => {
       log.readContext = readContext;
       return timedOut();
     };
-    const outcome = execute();
-    const call = await provider.call(0);
+    const { outcome, call } = await called();
     expect(call.call.attempt).toBe(1);
     call.answer(finish);
     expect(await outcome).toEqual({ kind: 'settled' });
@@ -1302,8 +1219,7 @@ describe('a store that is silent for a while', () => {
 
 describe('a response that is only to be ended', () => {
   it('is given back when what it wrote cannot be read', async () => {
-    const { log, execute, running, halfway } = setUp();
-    running.start();
+    const { log, execute, halfway } = setUpWithReleases();
     const { outcome: first } = await halfway();
     log.writerOptions?.onRefused('superseded');
     await first;
@@ -1317,14 +1233,12 @@ describe('a response that is only to be ended', () => {
     log.readContentEvents = readContentEvents;
     await execute();
     expect(log.end).toMatchObject({ status: 'failed' });
-    await running.stop();
   });
 });
 
 describe('a claim without an answer', () => {
   it('is given up when the store has been silent for too long, however long each try took', async () => {
-    const { log, execute, running, pass } = setUp();
-    running.start();
+    const { log, execute, pass } = setUpWithReleases();
     const claim = log.claim.bind(log);
     let tries = 0;
     log.claim = (...args) => {
@@ -1337,7 +1251,6 @@ describe('a claim without an answer', () => {
     log.claim = claim;
     // The lease that it may have taken is released.
     await eventually(() => log.token === '');
-    await running.stop();
   });
 });
 
@@ -1376,20 +1289,16 @@ describe('a response whose last run died with its process', () => {
   });
 
   it('runs where it is once it is there', async () => {
-    const { log, provider, execute } = setUp();
+    const { log, answered } = setUp();
     log.losses = 1;
-    const outcome = execute();
-    (await provider.call(0)).answer(text('Hello'), finish);
-    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(await answered(text('Hello'), finish)).toEqual({ kind: 'settled' });
   });
 });
 
 describe('a log that cannot be written, for a reason of our own', () => {
   it('ends the attempt, and the defect reaches whoever runs it', async () => {
-    const { log, provider, execute, running } = setUp();
-    running.start();
-    const outcome = execute();
-    const call = await provider.call(0);
+    const { log, running, called } = setUpWithReleases();
+    const { outcome, call } = await called();
     log.defect = new TypeError('The append script answered nonsense');
     call.send(text('Half'));
     await expect(outcome).rejects.toBe(log.defect);
@@ -1398,7 +1307,6 @@ describe('a log that cannot be written, for a reason of our own', () => {
     expect(running.size).toBe(0);
     await eventually(() => log.token === '');
     expect(log.isShown).toBe(true);
-    await running.stop();
   });
 });
 
@@ -1417,10 +1325,8 @@ describe('a job', () => {
   });
 
   it('delivered a second time finds nothing to run', async () => {
-    const { log, provider, execute } = setUp();
-    const outcome = execute();
-    (await provider.call(0)).answer(finish);
-    await outcome;
+    const { log, provider, execute, answered } = setUp();
+    await answered(finish);
     expect(await execute()).toEqual({ kind: 'settled' });
     expect(provider.calls).toHaveLength(1);
     expect(log.claims).toEqual(['run', 'nothing']);
@@ -1505,9 +1411,8 @@ describe('a response that must not run', () => {
 
 /** Every kind of item, as an attempt writes it. */
 async function eventsOfAnAttempt(): Promise<ContentEvent[]> {
-  const { log, provider, execute } = setUp();
-  const outcome = execute();
-  (await provider.call(0)).answer(
+  const { log, answered } = setUp();
+  await answered(
     { type: 'reasoning_summary', delta: 'a' },
     { type: 'reasoning_text', delta: 'b' },
     text('c'),
@@ -1518,7 +1423,6 @@ async function eventsOfAnAttempt(): Promise<ContentEvent[]> {
     { type: 'function_arguments', callKey: '1', delta: '{}' },
     { type: 'finish', reason: 'function_call' },
   );
-  await outcome;
   return log.events;
 }
 
@@ -1564,18 +1468,18 @@ describe('an answer that exceeds a limit', () => {
   });
 
   it('may be as large as the limits say', async () => {
-    const { log, provider, execute } = setUp({
+    const { log, answered } = setUp({
       outputLimits: { outputBytes: 12, outputItems: 2, outputEvents: 9 },
     });
-    const outcome = execute();
-    (await provider.call(0)).answer(
-      text('12345'),
-      text('67890'),
-      call('0'),
-      { type: 'function_arguments', callKey: '0', delta: '1' },
-      finish,
-    );
-    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(
+      await answered(
+        text('12345'),
+        text('67890'),
+        call('0'),
+        { type: 'function_arguments', callKey: '0', delta: '1' },
+        finish,
+      ),
+    ).toEqual({ kind: 'settled' });
     expect(log.end).toMatchObject({ status: 'completed', output: [{}, {}] });
   });
 });
@@ -1709,10 +1613,11 @@ describe('an answer that breaks a promise', () => {
   });
 
   it('fails the response at once where it was seen', async () => {
-    const { log, provider, execute } = setUp({ request });
-    const outcome = execute();
-    (await provider.call(0)).answer(text('Certainly!'), finish);
-    expect(await outcome).toEqual({ kind: 'failed', code: 'invalid_model_output' });
+    const { log, provider, answered } = setUp({ request });
+    expect(await answered(text('Certainly!'), finish)).toEqual({
+      kind: 'failed',
+      code: 'invalid_model_output',
+    });
     expect(provider.calls).toHaveLength(1);
     expect(log.end).toMatchObject({ status: 'failed', error: { message: broken } });
     expectSoundStream(log);

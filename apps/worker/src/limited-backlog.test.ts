@@ -1,15 +1,12 @@
 import { ProviderError } from '@sluice/providers';
-import { Telemetry } from '@sluice/runtime';
 import { describe, expect, it } from 'vitest';
+import { healthOf, idleProvider } from '../test/idle-upstreams.ts';
 import { sendAway } from './find-route.ts';
 import type { ModelRoute } from './model-routes.ts';
 import { OwnLimits } from './own-limits.ts';
-import { UpstreamHealth } from './upstream-health.ts';
 
-const slots = 32;
 const stepMs = 5;
-const provider = { id: 'up' } as ModelRoute['provider']; // nobody calls it
-const route: ModelRoute = { provider, model: 'm' };
+const route: ModelRoute = { provider: idleProvider(), model: 'm' };
 
 /** An upstream that takes so many calls in a second, and saves up as many. */
 function upstreamOf(perSecond: number) {
@@ -24,32 +21,10 @@ function upstreamOf(perSecond: number) {
   };
 }
 
-function healthAt(now: () => number): UpstreamHealth {
-  return new UpstreamHealth({
-    routes: [route],
-    pressure: new Map(),
-    saturation: new Map(),
-    slotsOf: () => slots,
-    onSaturated: () => undefined,
-    breaker: {
-      consecutiveFailures: 100,
-      failurePercent: 100,
-      minimumCalls: 1_000,
-      windowMs: 10_000,
-      openMs: 1_000,
-      longestOpenMs: 60_000,
-    },
-    longestRetryAfterMs: 60_000,
-    telemetry: new Telemetry(() => undefined),
-    now,
-    random: () => 0,
-  });
-}
-
 /** A backlog of one tenant whose calls an upstream limits, while half of the slots are for others. */
 function limitedBacklog(count: number, perSecond: number) {
   let at = 0;
-  const health = healthAt(() => at);
+  const health = healthOf({ routes: [route], now: () => at });
   const { pressure } = health.at(route);
   const takes = upstreamOf(perSecond);
   const waiterOf = (responseId: number) =>

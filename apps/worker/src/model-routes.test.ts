@@ -1,16 +1,8 @@
-import type { Provider } from '@sluice/providers';
 import { describe, expect, it } from 'vitest';
+import { idleProvider } from '../test/idle-upstreams.ts';
 import { blockedMs, chooseRoute, type ModelRoute, type RouteBlock, untried } from './model-routes.ts';
 
-const provider = (id: string): Provider => ({
-  id,
-  generate: () => {
-    throw new Error('nothing is called here');
-  },
-  close: () => Promise.resolve(),
-});
-
-const routes: ModelRoute[] = ['a', 'b', 'c'].map((id) => ({ provider: provider(id), model: 'm' }));
+const routes: ModelRoute[] = ['a', 'b', 'c'].map((id) => ({ provider: idleProvider(id), model: 'm' }));
 
 const free = undefined;
 const parked = (waitMs: number): RouteBlock => ({ because: 'parked', waitMs });

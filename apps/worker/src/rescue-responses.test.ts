@@ -29,101 +29,77 @@ function setUp({
   far = [],
 }: Left) {
   const clock = { now: 0 };
-  const letIn: string[] = [];
-  const inLine: string[] = [];
-  const renumbered: string[] = [];
-  const ended: { responseId: string; end: ResponseEnd }[] = [];
-  const enqueued: string[] = [];
-  const removed: string[] = [];
-  const endedRunning: string[] = [];
-  const looks: string[] = [];
-  const pages: number[] = [];
   const due: Finding[] = [];
-  const recounts: boolean[] = [];
   const canRecount = { now: true };
+  const did = {
+    ended: [] as { responseId: string; end: ResponseEnd }[],
+    endedRunning: [] as string[],
+    enqueued: [] as string[],
+    inLine: [] as string[],
+    letIn: [] as string[],
+    looks: [] as string[],
+    pages: [] as number[],
+    recounts: [] as boolean[],
+    removed: [] as string[],
+    renumbered: [] as string[],
+  };
   // The open set: as in the store, a response that is gone leaves it with the look, and one that ends with its end.
   let open = [...findings];
   const leave = (responseId: string) => {
     open = open.filter((each) => each.responseId !== responseId);
   };
   const rescue = new Rescue({
-    survey: (offset, count) => {
-      pages.push(offset);
+    survey: async (offset, count) => {
+      did.pages.push(offset);
       const page = open.slice(offset, offset + count);
       for (const { kind, responseId } of page) if (kind === 'gone' || kind === 'vanished') leave(responseId);
-      return Promise.resolve(page);
+      return page;
     },
-    surveyDue: (count) => Promise.resolve(due.splice(0, count)),
-    recount: () => {
-      recounts.push(canRecount.now);
-      return Promise.resolve(canRecount.now);
+    surveyDue: async (count) => due.splice(0, count),
+    recount: async () => {
+      did.recounts.push(canRecount.now);
+      return canRecount.now;
     },
-    endQueued: (responseId, end) => {
-      ended.push({ responseId, end });
+    endQueued: async (responseId, end) => {
+      did.ended.push({ responseId, end });
       leave(responseId);
-      return Promise.resolve();
     },
-    endRunning: (responseId) => {
-      endedRunning.push(responseId);
+    endRunning: async (responseId) => {
+      did.endedRunning.push(responseId);
       leave(responseId);
-      return Promise.resolve();
     },
     queue: {
-      isPending: (_queue, responseId) => {
-        looks.push(responseId);
-        return unknown.includes(responseId)
-          ? Promise.reject(new RangeError('There is no such queue'))
-          : Promise.resolve(pending.includes(responseId));
+      isPending: async (_queue, responseId) => {
+        did.looks.push(responseId);
+        if (unknown.includes(responseId)) throw new RangeError('There is no such queue');
+        return pending.includes(responseId);
       },
-      enqueueAgain: (queue, responseId, priority) => {
+      enqueueAgain: async (queue, responseId, priority) => {
         expect(priority).toBe(7);
-        enqueued.push(`${queue}/${responseId}`);
-        return Promise.resolve();
+        did.enqueued.push(`${queue}/${responseId}`);
       },
-      remove: (queue, responseId) => {
-        removed.push(`${queue}/${responseId}`);
-        return Promise.resolve();
-      },
-      isDeferred: (_queue, responseId) => Promise.resolve(deferred.includes(responseId)),
-      mistimed: (_queue, responseId) => {
+      remove: async (queue, responseId) => void did.removed.push(`${queue}/${responseId}`),
+      isDeferred: async (_queue, responseId) => deferred.includes(responseId),
+      mistimed: async (_queue, responseId) => {
         const delayMs = mistimed[responseId];
-        return Promise.resolve(delayMs === undefined ? undefined : { dueAt: 3_600_000, delayMs });
+        return delayMs === undefined ? undefined : { dueAt: 3_600_000, delayMs };
       },
-      letIn: (queue, responseId, priority) => {
+      letIn: async (queue, responseId, priority) => {
         expect(priority).toBe(7);
-        letIn.push(`${queue}/${responseId}`);
-        return Promise.resolve();
+        did.letIn.push(`${queue}/${responseId}`);
       },
     },
     storeNow: () => clock.now,
-    priorityOf: () => Promise.resolve(7),
-    standInLine: (responseId) => {
-      inLine.push(responseId);
-      return Promise.resolve(!over.includes(responseId));
+    priorityOf: async () => 7,
+    standInLine: async (responseId) => {
+      did.inLine.push(responseId);
+      return !over.includes(responseId);
     },
-    farQueues: () => Promise.resolve(far),
-    renumber: (queue) => {
-      renumbered.push(queue);
-      return Promise.resolve(renumbered.length < 3);
-    },
+    farQueues: async () => far,
+    renumber: async (queue) => did.renumbered.push(queue) < 3,
     logger: { warn: () => undefined },
   });
-  return {
-    clock,
-    letIn,
-    inLine,
-    renumbered,
-    rescue,
-    ended,
-    enqueued,
-    removed,
-    pages,
-    endedRunning,
-    looks,
-    due,
-    recounts,
-    canRecount,
-  };
+  return { rescue, clock, due, canRecount, did, ...did };
 }
 
 function finding(kind: Finding['kind'], { ageMs = 60_000, id = 'r1' } = {}): Finding {
@@ -150,16 +126,6 @@ describe('a response whose api died between accept and enqueue', () => {
     const { rescue, ended } = setUp({ findings: [finding('unqueued')], pending: ['r1'] });
     expect(await rescue.round()).toBe(0);
     expect(ended).toEqual([]);
-  });
-});
-
-describe('a response that ends before it is put in line', () => {
-  it('has the job removed that waits outside of its queue', async () => {
-    const { rescue, removed } = setUp({ findings: [finding('left_out')], deferred: ['r1'], over: ['r1'] });
-    await rescue.round();
-    expect(removed).toEqual([]);
-    await rescue.round();
-    expect(removed).toEqual(['m/r1']);
   });
 });
 
@@ -262,17 +228,13 @@ describe('a response that should have ended while it ran', () => {
 });
 
 describe('a response that nobody should run any more', () => {
-  it('is cancelled when its caller left while it waited', async () => {
-    const { rescue, ended, removed } = setUp({ findings: [finding('cancelled')], pending: ['r1'] });
+  it.each([
+    ['is cancelled when its caller left while it waited', 'cancelled', { status: 'cancelled', output: [] }],
+    ['fails when it waited too long', 'expired', { status: 'failed', error: { code: 'timeout' } }],
+  ] as const)('%s', async (_, kind, end) => {
+    const { rescue, ended, removed } = setUp({ findings: [finding(kind)], pending: ['r1'] });
     expect(await rescue.round()).toBe(1);
-    expect(ended).toMatchObject([{ end: { status: 'cancelled', output: [] } }]);
-    expect(removed).toEqual(['m/r1']);
-  });
-
-  it('fails when it waited too long', async () => {
-    const { rescue, ended, removed } = setUp({ findings: [finding('expired')], pending: ['r1'] });
-    expect(await rescue.round()).toBe(1);
-    expect(ended).toMatchObject([{ end: { status: 'failed', error: { code: 'timeout' } } }]);
+    expect(ended).toMatchObject([{ end }]);
     expect(removed).toEqual(['m/r1']);
   });
 });
@@ -362,46 +324,30 @@ describe('a record that vanished', () => {
 });
 
 describe('a response whose job waits outside of its queue, and which is in no line', () => {
-  it('is put in line when the second pass finds it so, too', async () => {
-    const { rescue, inLine, enqueued } = setUp({
-      findings: [finding('left_out')],
-      pending: ['r1'],
-      deferred: ['r1'],
-    });
-    await rescue.round();
-    expect(inLine).toEqual([]);
-    await rescue.round();
-    expect(inLine).toEqual(['r1']);
-    expect(enqueued).toEqual([]);
-  });
+  const waits = { pending: ['r1'], deferred: ['r1'] };
+  const leftOut = [finding('left_out')];
 
-  it('is put in line although nobody has noted its job', async () => {
-    const { rescue, inLine, ended } = setUp({
-      findings: [finding('unqueued')],
-      pending: ['r1'],
-      deferred: ['r1'],
-    });
+  it.each<[string, Left, object]>([
+    ['is put in line', { findings: leftOut, ...waits }, { inLine: ['r1'] }],
+    [
+      'is put in line although nobody has noted its job',
+      { findings: [finding('unqueued')], ...waits },
+      { inLine: ['r1'] },
+    ],
+    [
+      'has its job removed when it ends before it is put in line',
+      { findings: leftOut, deferred: ['r1'], over: ['r1'] },
+      { inLine: ['r1'], removed: ['m/r1'] },
+    ],
+    ['is left alone when its job is in its queue by now', { findings: leftOut, pending: ['r1'] }, {}],
+    ['has its job added again when that is lost', { findings: leftOut }, { enqueued: ['m/r1'] }],
+  ])('%s, when the second pass finds it so, too', async (_, left, expected) => {
+    const { rescue, did } = setUp(left);
+    const nothing = { inLine: [], enqueued: [], removed: [], ended: [] };
     await rescue.round();
+    expect(did).toMatchObject(nothing);
     await rescue.round();
-    expect(inLine).toEqual(['r1']);
-    expect(ended).toEqual([]);
-  });
-
-  it('is left alone when its job is in its queue by now', async () => {
-    const { rescue, inLine, enqueued } = setUp({ findings: [finding('left_out')], pending: ['r1'] });
-    await rescue.round();
-    await rescue.round();
-    expect(inLine).toEqual([]);
-    expect(enqueued).toEqual([]);
-  });
-
-  it('has its job added again when that is lost', async () => {
-    const { rescue, inLine, enqueued } = setUp({ findings: [finding('left_out')] });
-    await rescue.round();
-    expect(enqueued).toEqual([]);
-    await rescue.round();
-    expect(enqueued).toEqual(['m/r1']);
-    expect(inLine).toEqual([]);
+    expect(did).toMatchObject({ ...nothing, ...expected });
   });
 });
 

@@ -1,3 +1,4 @@
+import { randomFrom } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import type { BreakerCall, BreakerSettings, BreakerState } from './circuit-breaker.ts';
 import { RouteBreaker } from './route-breaker.ts';
@@ -158,20 +159,11 @@ describe('the breaker of a route', () => {
   });
 });
 
-/** Numbers from 0 to 1 that are the same each time. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return state / 2_147_483_648;
-  };
-}
-
 describe('a tenant that sends what fails', () => {
   it.each(Array.from({ length: 40 }, (_, seed) => seed))(
     'makes another one wait for no call but its own first (seed %i)',
     (seed) => {
-      const random = randomFrom(seed + 1);
+      const random = randomFrom(seed);
       const { begin, pass } = aBreaker({ consecutiveFailures: 1 + Math.floor(random() * 8) });
       const ofHostile: BreakerCall[] = [];
       const ofOther: BreakerCall[] = [];

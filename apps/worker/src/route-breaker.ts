@@ -1,17 +1,7 @@
 import { CallWindow } from './call-window.ts';
-import type { BreakerCall, BreakerSettings, BreakerState } from './circuit-breaker.ts';
+import type { BreakerCall, BreakerOptions, BreakerState } from './circuit-breaker.ts';
 import { type Lane, ProbeLanes } from './probe-lanes.ts';
 import { everybody, RecentTenants } from './recent-tenants.ts';
-
-export interface RouteBreakerOptions {
-  settings: BreakerSettings;
-  /** For durations, in milliseconds. */
-  now: () => number;
-  /** From 0 to 1. */
-  random: () => number;
-  /** Called at each change of the state, after it. `openMs` is how long it stays open, 0 for other states. */
-  onChange: (state: BreakerState, openMs: number) => void;
-}
 
 /** The tenant and the response of a call. */
 export interface CallOwner {
@@ -53,7 +43,7 @@ const trustMs = 10_000;
  * Calls that began before the last opening or closing say nothing about the time after it and are not counted.
  */
 export class RouteBreaker {
-  readonly #options: RouteBreakerOptions;
+  readonly #options: BreakerOptions;
   readonly #tenants = new RecentTenants<Answers>();
   /** The responses that failed since the last answer, by tenant. */
   readonly #failed = new Map<string, Set<string>>();
@@ -67,7 +57,7 @@ export class RouteBreaker {
   /** Counts the changes between closed and open. */
   #era = 0;
 
-  constructor(options: RouteBreakerOptions) {
+  constructor(options: BreakerOptions) {
     this.#options = options;
   }
 

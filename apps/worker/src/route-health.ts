@@ -1,5 +1,5 @@
 import type { ProviderError } from '@sluice/providers';
-import type { CircuitBreaker } from './circuit-breaker.ts';
+import type { BreakerOptions, CircuitBreaker } from './circuit-breaker.ts';
 import { LimitedTenants } from './limited-tenants.ts';
 import type { ModelRoute, RouteBlock } from './model-routes.ts';
 import { mostOwnLimits, type OwnLimits } from './own-limits.ts';
@@ -9,7 +9,7 @@ import type { PressureCall, RoutePressure, Waiter } from './pressure/route-press
 import type { SaturationGate } from './pressure/saturation-gate.ts';
 import { TenantsAway } from './pressure/sent-away.ts';
 import { everybody, RecentTenants } from './recent-tenants.ts';
-import { type CallOwner, RouteBreaker, type RouteBreakerOptions } from './route-breaker.ts';
+import { type CallOwner, RouteBreaker } from './route-breaker.ts';
 
 /** When to look again while a probe is in flight, in milliseconds. Nobody knows how long it takes. */
 const probeLookMs = 1_000;
@@ -41,7 +41,7 @@ export interface RouteCall {
 /** `own_limit`: the upstream limits this response and not others. The route goes on taking calls, but none of this response. */
 export type CallFailure = 'counted' | 'own_limit';
 
-export interface RouteHealthOptions extends RouteBreakerOptions {
+export interface RouteHealthOptions extends BreakerOptions {
   route: ModelRoute;
   /** The breaker of the provider, for all of its models. */
   connection: CircuitBreaker;

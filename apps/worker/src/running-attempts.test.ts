@@ -63,6 +63,7 @@ function setUp() {
     onError: (error) => errors.push(error),
     onReleases: (arePending) => store.told.push(arePending),
   });
+  running.start();
   begun.push(running);
   const add = (responseId: string, token = 'token') => {
     const controller = new AbortController();
@@ -116,8 +117,7 @@ describe('an attempt that is registered', () => {
 
 describe('the look at the record', () => {
   it('finds a cancellation within a second when the message was lost', async () => {
-    const { running, store, add } = setUp();
-    running.start();
+    const { store, add } = setUp();
     const { signal } = add('a');
     store.states.set('a', 'cancelled');
     await vi.advanceTimersByTimeAsync(1_000);
@@ -125,8 +125,7 @@ describe('the look at the record', () => {
   });
 
   it('finds that another attempt has taken over', async () => {
-    const { running, store, add } = setUp();
-    running.start();
+    const { store, add } = setUp();
     const lost = add('a');
     const kept = add('b');
     store.states.set('a', 'superseded');
@@ -136,8 +135,7 @@ describe('the look at the record', () => {
   });
 
   it('goes over all of them', async () => {
-    const { running, store, add } = setUp();
-    running.start();
+    const { store, add } = setUp();
     const attempts = Array.from({ length: 250 }, (_, at) => add(`r${at}`));
     store.states.set('r249', 'cancelled');
     await vi.advanceTimersByTimeAsync(1_000);
@@ -146,8 +144,7 @@ describe('the look at the record', () => {
   });
 
   it('leaves alone an attempt that took the place of the one it asked about', async () => {
-    const { running, store, add } = setUp();
-    running.start();
+    const { store, add } = setUp();
     const first = add('a', 'first');
     store.states.set('a', 'superseded');
     // The timer fires and asks; the answer arrives after the change below.
@@ -160,7 +157,6 @@ describe('the look at the record', () => {
 
   it('ends with stop', async () => {
     const { running, store, add } = setUp();
-    running.start();
     add('a');
     await running.stop();
     await running.stop();
@@ -172,8 +168,7 @@ describe('the look at the record', () => {
 
 describe('a store that does not answer', () => {
   it('is asked again a second later', async () => {
-    const { running, store, errors, add } = setUp();
-    running.start();
+    const { store, errors, add } = setUp();
     const { signal } = add('a');
     store.failure = new Error('no answer');
     await vi.advanceTimersByTimeAsync(1_000);
@@ -185,8 +180,7 @@ describe('a store that does not answer', () => {
   });
 
   it('is not asked again while it leaves a question open', async () => {
-    const { running, store, add } = setUp();
-    running.start();
+    const { store, add } = setUp();
     const { signal } = add('a');
     store.isSilent = true;
     await vi.advanceTimersByTimeAsync(5_000);
@@ -201,8 +195,7 @@ describe('a store that does not answer', () => {
 
 describe('a long silence of the store', () => {
   it('leaves attempts alone up to its bound, and has them given up then', async () => {
-    const { running, store, add } = setUp();
-    running.start();
+    const { store, add } = setUp();
     const { signal } = add('a');
     await vi.advanceTimersByTimeAsync(1_000);
     store.failure = new Error('no answer');
@@ -213,8 +206,7 @@ describe('a long silence of the store', () => {
   });
 
   it('is measured anew after an answer', async () => {
-    const { running, store, add } = setUp();
-    running.start();
+    const { store, add } = setUp();
     const { signal } = add('a');
     store.failure = new Error('no answer');
     await vi.advanceTimersByTimeAsync(50_000);
@@ -226,8 +218,7 @@ describe('a long silence of the store', () => {
   });
 
   it('before anything ran does not count', async () => {
-    const { running, store, add } = setUp();
-    running.start();
+    const { store, add } = setUp();
     await vi.advanceTimersByTimeAsync(120_000);
     store.failure = new Error('no answer');
     const { signal } = add('a');
@@ -239,7 +230,6 @@ describe('a long silence of the store', () => {
 describe('a claim that is released later', () => {
   it('is given back once, as soon as the store answers', async () => {
     const { running, store } = setUp();
-    running.start();
     store.failure = new Error('no answer');
     running.releaseLater({ id: 'a', token: 't' }, { isCounted: true });
     await vi.advanceTimersByTimeAsync(5_000);
@@ -251,7 +241,6 @@ describe('a claim that is released later', () => {
 
   it('is told of, and that there is none any more', async () => {
     const { running, store } = setUp();
-    running.start();
     store.failure = new Error('no answer');
     for (const id of ['a', 'b']) running.releaseLater({ id, token: 't' }, { isCounted: true });
     await vi.advanceTimersByTimeAsync(5_000);
@@ -263,7 +252,6 @@ describe('a claim that is released later', () => {
 
   it('is given back when the process stops, if the store answers', async () => {
     const { running, store, errors } = setUp();
-    running.start();
     const ids = Array.from({ length: 250 }, (_, at) => `r${at}`);
     for (const id of ids) running.releaseLater({ id, token: id }, { isCounted: false });
     await running.stop();

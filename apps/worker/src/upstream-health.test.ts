@@ -1,36 +1,19 @@
-import { type Provider, ProviderError, type ProviderErrorOptions } from '@sluice/providers';
+import { ProviderError, type ProviderErrorOptions } from '@sluice/providers';
 import { Telemetry } from '@sluice/runtime';
-import { within } from '@sluice/testing';
+import { randomFrom, within } from '@sluice/testing';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { healthOf, idleProvider } from '../test/idle-upstreams.ts';
 import { sendAway } from './find-route.ts';
 import type { ModelRoute } from './model-routes.ts';
 import { OwnLimits } from './own-limits.ts';
-import { UpstreamHealth } from './upstream-health.ts';
 import { logWorker } from './worker-log.ts';
 import { countWorker } from './worker-metrics.ts';
 
-const provider = (id: string): Provider => ({
-  id,
-  generate: () => {
-    throw new Error('nothing is called here');
-  },
-  close: () => Promise.resolve(),
-});
-
-const a = provider('a');
+const a = idleProvider('a');
 const small: ModelRoute = { provider: a, model: 'small' };
 const large: ModelRoute = { provider: a, model: 'large' };
-const elsewhere: ModelRoute = { provider: provider('b'), model: 'small' };
-
-/** The same numbers from 0 to 1 in each run. */
-function seeded(seed: number): () => number {
-  let state = seed + 1;
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return state / 2_147_483_648;
-  };
-}
+const elsewhere: ModelRoute = { provider: idleProvider('b'), model: 'small' };
 
 interface SetUpOptions {
   adaptive?: boolean;
@@ -46,21 +29,10 @@ function setUp({ adaptive = true, latencyTolerance = 0, random = () => 0 }: SetU
     throw error;
   });
   logWorker(telemetry, { info: write, warn: write, error: write } as never);
-  const health = new UpstreamHealth({
+  const health = healthOf({
     routes: [small, large, elsewhere],
     pressure: new Map([['a', { adaptive, floor: 1, ...(latencyTolerance && { latencyTolerance }) }]]),
-    saturation: new Map(),
-    slotsOf: () => 32,
-    onSaturated: () => undefined,
-    breaker: {
-      consecutiveFailures: 2,
-      failurePercent: 100,
-      minimumCalls: 1_000,
-      windowMs: 10_000,
-      openMs: 1_000,
-      longestOpenMs: 60_000,
-    },
-    longestRetryAfterMs: 60_000,
+    breaker: { consecutiveFailures: 2 },
     telemetry,
     now: () => at,
     random,
@@ -176,7 +148,7 @@ describe('the health of upstreams', () => {
 
   it('is kept of a server that joins a provider that only responses under way have', () => {
     const { health, goDown, response } = setUp();
-    const old = { provider: provider('left'), model: 'old' };
+    const old = { provider: idleProvider('left'), model: 'old' };
     expect(health.mayWaitFor(old)).toBe(true);
     goDown(old);
     expect(health.blockOf(old, response())).toMatchObject({ because: 'open' });
@@ -198,7 +170,7 @@ describe('a route that refused its calls with a 503 and is back', () => {
 
   it('is left to those that wait for it at moments that are spread over a second', async () => {
     vi.useFakeTimers();
-    const { health, fail, response, pass } = setUp({ random: seeded(1) });
+    const { health, fail, response, pass } = setUp({ random: randomFrom(1) });
     for (let calls = 0; calls < 2; calls += 1) fail(small, { fault: 'refused', upstreamStatus: 503 });
     pass(1_300);
     const probe = health.begin(small, response());
@@ -338,7 +310,7 @@ describe('a route that limits calls', () => {
   it.each(Array.from({ length: 20 }, (_, seed) => seed))(
     'takes each call of a tenant that it answers, whatever another has refused (seed %i)',
     (seed) => {
-      const random = seeded(seed);
+      const random = randomFrom(seed);
       const { health, fail, response, succeed, pass } = setUp();
       const old = Array.from({ length: 5 }, () => response('hostile'));
       succeed(small, response('other'));

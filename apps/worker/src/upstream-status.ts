@@ -1,17 +1,14 @@
 import type { BreakerState } from './circuit-breaker.ts';
 import type { RouteHealth } from './route-health.ts';
 
-/** A provider, and the name of the server if it has several. */
+/** A provider, and the name of the server, which is its address, if it has several. */
 export interface AboutUpstream {
   provider: string;
   server?: string;
 }
 
 /** An upstream as an operator sees it. Times are milliseconds from now. */
-export interface UpstreamStatus {
-  provider: string;
-  /** The address of this server, where the provider has several. */
-  server?: string;
+export interface UpstreamStatus extends AboutUpstream {
   /** The worst state of its own breaker and those of its models. */
   breaker: BreakerState;
   opensInMs: number;

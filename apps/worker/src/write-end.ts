@@ -12,7 +12,7 @@ import {
 import type { ClaimedRecord } from '@sluice/response-store';
 import type { Outcome } from '@sluice/queue';
 import type { Telemetry } from '@sluice/runtime';
-import { writeEach } from './attempt.ts';
+import { about, writeEach } from './attempt.ts';
 import { closeOutput } from './close-output.ts';
 import type { EndPlan } from './conclude-attempt.ts';
 import { failureOf } from './failure.ts';
@@ -65,15 +65,14 @@ export async function writeEnd(
   if (end.error && record.streams && !ending.hasSaidError) writer.write(errorEvent(end.error));
   const uncounted = end.usage ? undefined : ending.uncountedOf(output.fold.items);
   const result = await writer.end(end, { uncounted, server: ending.server });
-  const about = { responseId: record.id, model: record.request.model, attempt: record.attempt };
   if (result !== 'ok') {
     // `superseded` may also mean that nobody knows, because the store was silent to the last. After a `gap` the lease is still ours.
     if (result === 'superseded' || result === 'gap') running.releaseAllLater(record.id, ending);
-    telemetry.emit('response.end_refused', { ...about, status: end.status, result });
+    telemetry.emit('response.end_refused', { ...about(record), status: end.status, result });
     return { kind: 'settled' };
   }
   telemetry.emit('response.ended', {
-    ...about,
+    ...about(record),
     tenant: record.tenant,
     status: end.status,
     code: end.error?.code,

@@ -38,21 +38,6 @@ export function listeningWorker(
   return { worker, ready };
 }
 
-/**
- * Starts such a worker. Returns the port of its health listener. `onMade` gets the worker before it starts, so that it is stopped
- * whatever happens.
- */
-export async function startListeningWorker(
-  redis: WorkerRedis,
-  file: string,
-  onMade: (worker: WorkerProcess) => void,
-): Promise<number> {
-  const { worker, ready } = listeningWorker(redis, file);
-  onMade(worker);
-  await worker.start(new AbortController().signal);
-  return ready.wait();
-}
-
 /** An upstream that says hello, and ends. */
 export const hello: UpstreamHandler = async ({ stream }) => {
   const events = stream();

@@ -1,4 +1,5 @@
-import type { ContentEvent, ResponseEnd, UnnumberedEvent } from '@sluice/contract';
+import { randomBytes } from 'node:crypto';
+import { type ContentEvent, newResponseId, type ResponseEnd, type UnnumberedEvent } from '@sluice/contract';
 import type {
   Claim,
   ClaimEnd,
@@ -11,6 +12,39 @@ import type {
   WriterOptions,
 } from '@sluice/response-store';
 import type { AttemptWriter, ResponseLog } from '../src/response-log.ts';
+
+/** The record of a response of which no attempt has begun. */
+export function unclaimedRecord(members: Partial<ClaimedRecord>): ClaimedRecord {
+  return {
+    id: newResponseId(randomBytes),
+    tenant: 'team',
+    status: 'in_progress',
+    request: { model: 'm' },
+    largeRequestBytes: 0,
+    serviceTier: 'default',
+    queue: 'm',
+    inputBytes: 0,
+    inputTokens: 100,
+    previousId: undefined,
+    acceptedAt: 1_000,
+    startedAt: 2_000,
+    isEnqueued: true,
+    mostOutputTokens: undefined,
+    token: '',
+    streams: false,
+    sequenceNumber: 2,
+    end: undefined,
+    longEndBytes: 0,
+    input: [],
+    attempt: 0,
+    isFirstClaim: true,
+    losses: 0,
+    maxAttempts: 2,
+    requestId: 'req_1',
+    remainingMs: 60_000,
+    ...members,
+  };
+}
 
 /** One response in a log that lives in memory and keeps to the rules of the real one. */
 export class MemoryLog implements ResponseLog {

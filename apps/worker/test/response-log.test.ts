@@ -1,9 +1,7 @@
-import { randomBytes } from 'node:crypto';
-import { newResponseId } from '@sluice/contract';
 import { AttemptStore } from '@sluice/response-store';
 import { testRedis } from '@sluice/testing';
 import { acceptedResponses } from './accepted-responses.ts';
-import { MemoryLog } from './memory-log.ts';
+import { MemoryLog, unclaimedRecord } from './memory-log.ts';
 import { responseLogConformance } from './response-log-conformance.ts';
 
 responseLogConformance('the response store', async ({ streams }) => {
@@ -41,38 +39,10 @@ responseLogConformance('the response store', async ({ streams }) => {
 });
 
 responseLogConformance('the log in memory', ({ streams }) => {
-  const responseId = newResponseId(randomBytes);
-  const log = new MemoryLog({
-    id: responseId,
-    tenant: 'team',
-    status: 'in_progress',
-    request: { model: 'm', stream: streams },
-    largeRequestBytes: 0,
-    serviceTier: 'default',
-    queue: 'm',
-    inputBytes: 0,
-    inputTokens: 0,
-    previousId: undefined,
-    acceptedAt: 1_000,
-    startedAt: 2_000,
-    isEnqueued: true,
-    streams,
-    sequenceNumber: 2,
-    end: undefined,
-    longEndBytes: 0,
-    input: [],
-    token: '',
-    attempt: 0,
-    isFirstClaim: true,
-    losses: 0,
-    maxAttempts: 2,
-    requestId: 'req_1',
-    mostOutputTokens: undefined,
-    remainingMs: 60_000,
-  });
+  const log = new MemoryLog(unclaimedRecord({ request: { model: 'm', stream: streams }, streams }));
   return Promise.resolve({
     log,
-    responseId,
+    responseId: log.id,
     cancel: () => {
       log.isCancelled = true;
       return Promise.resolve();

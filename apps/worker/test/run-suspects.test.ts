@@ -5,6 +5,7 @@ import { afterEach, expect, it } from 'vitest';
 import { runSuspects } from '../src/isolation/run-suspects.ts';
 import type { FromIsolated, ToIsolated } from '../src/isolation/messages.ts';
 import { acceptedResponses } from './accepted-responses.ts';
+import { idleProvider } from './idle-upstreams.ts';
 
 const model = 'm';
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -65,7 +66,7 @@ recovery: { outageMs: 1000 }
 it('gives back what it was to run when it is interrupted while its start waits for Redis', async () => {
   const { tell, outcomeOf } = startSuspects({
     ...{ redisUrl: `redis://127.0.0.1:${await freePort()}`, prefix: 'nowhere' },
-    provider: { id: 'up', generate: () => expect.unreachable(), close: () => Promise.resolve() },
+    provider: idleProvider(),
   });
   tell({ type: 'run', responseId: 'r1' });
   tell({ type: 'interrupt' });

@@ -1,9 +1,9 @@
-import type { Provider } from '@sluice/providers';
 import { randomFrom } from '@sluice/testing';
 import type { ModelRoute } from '../src/model-routes.ts';
 import { affinityOf, blockCharacters } from '../src/servers/affinity.ts';
 import { hashOf, mostCallsToGoOn, orderServers } from '../src/servers/choose-server.ts';
 import { tellEveryMs } from '../src/servers/server-loads.ts';
+import { idleProvider } from './idle-upstreams.ts';
 
 /** How a call finds its server. `single` is one server with the caches and the slots of all. */
 export type Policy = 'ours' | 'round robin' | 'consistent hashing' | 'least loaded' | 'single';
@@ -91,46 +91,18 @@ interface Conversation {
   previous: string | undefined;
 }
 
-/** Events in the order of their time, as a binary heap. */
+/** Events in the order of their time. */
 class Agenda {
-  readonly #heap: { at: number; act: () => void }[] = [];
+  /** The next one last. */
+  readonly #events: { at: number; act: () => void }[] = [];
 
   add(at: number, act: () => void): void {
-    const heap = this.#heap;
-    let place = heap.length;
-    heap.push({ at, act });
-    while (place > 0) {
-      const parent = (place - 1) >> 1;
-      if ((heap[parent]?.at ?? 0) <= at) break;
-      this.#swap(place, parent);
-      place = parent;
-    }
+    const place = this.#events.findLastIndex((event) => event.at > at) + 1;
+    this.#events.splice(place, 0, { at, act });
   }
 
   next(): { at: number; act: () => void } | undefined {
-    const heap = this.#heap;
-    const first = heap[0];
-    const last = heap.pop();
-    if (!first || !last || first === last) return first;
-    heap[0] = last;
-    for (let place = 0; ; ) {
-      const children = [2 * place + 1, 2 * place + 2].filter((child) => child < heap.length);
-      const least = children.toSorted((one, other) => this.#at(one) - this.#at(other))[0];
-      if (least === undefined || this.#at(least) >= last.at) return first;
-      this.#swap(place, least);
-      place = least;
-    }
-  }
-
-  #at(place: number): number {
-    return this.#heap[place]?.at ?? Number.POSITIVE_INFINITY;
-  }
-
-  #swap(one: number, other: number): void {
-    const [a, b] = [this.#heap[one], this.#heap[other]];
-    if (!a || !b) return;
-    this.#heap[one] = b;
-    this.#heap[other] = a;
+    return this.#events.pop();
   }
 }
 
@@ -376,12 +348,5 @@ function between(random: () => number, least: number, most: number): number {
 }
 
 function routeTo(at: number): ModelRoute {
-  const provider: Provider = {
-    id: 'up',
-    generate: () => {
-      throw new Error('nobody calls it');
-    },
-    close: () => Promise.resolve(),
-  };
-  return { provider, model: 'm', server: { name: `server ${at}`, key: `up server ${at}` } };
+  return { provider: idleProvider(), model: 'm', server: { name: `server ${at}`, key: `up server ${at}` } };
 }

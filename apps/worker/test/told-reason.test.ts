@@ -1,50 +1,35 @@
 import { hostname } from 'node:os';
-import { Writable } from 'node:stream';
 import { type JournalLine, journalKey, parseEntry } from '@sluice/journal';
 import { createLogger } from '@sluice/runtime';
-import { eventually, type FakeUpstream, startFakeUpstream, testRedis, type TestRedis } from '@sluice/testing';
+import { eventually, type FakeUpstream } from '@sluice/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { WorkerProcess } from '../src/worker-process.ts';
-import { acceptedResponses, type AcceptedResponses } from './accepted-responses.ts';
 import { listeningWorker } from './listening-worker.ts';
+import { model, startUpstreamSite, type UpstreamSite } from './upstream-site.ts';
 
-let redis: TestRedis;
-let upstream: FakeUpstream;
-let responses: AcceptedResponses;
-let worker: WorkerProcess | undefined;
+let site: UpstreamSite;
 let log = '';
 
 beforeEach(async () => {
-  redis = await testRedis();
-  upstream = await startFakeUpstream();
-  responses = await acceptedResponses(redis, 'm');
+  site = await startUpstreamSite();
   log = '';
 });
-afterEach(async () => {
-  await worker?.stop('terminated');
-  await responses.close();
-  await upstream.close();
-  await redis.close();
-});
+afterEach(() => site.stop());
 
-async function startWorker(): Promise<void> {
+async function startWorker(upstream: FakeUpstream): Promise<void> {
   const file = `
 providers: [{ id: fake, type: openai-chat, baseUrl: '${upstream.baseUrl}' }]
-models: [{ id: m, routes: [{ provider: fake, model: upstream-model }] }]
+models: [{ id: ${model}, routes: [{ provider: fake, model: upstream-model }] }]
 recovery: { maxAttempts: 1 }
 `;
-  const destination = new Writable({
-    write(chunk, _encoding, done) {
-      log += String(chunk);
-      done();
-    },
-  });
+  const destination = { write: (line: string) => void (log += line) };
   const logger = createLogger({ name: 'worker', level: 'info', destination });
-  ({ worker } = listeningWorker(redis, file, { logger }));
+  const { worker } = listeningWorker(site.redis, file, { logger });
+  site.workers.push(worker);
   await worker.start(new AbortController().signal);
 }
 
 async function linesOf(responseId: string): Promise<JournalLine[]> {
+  const { redis, responses } = site;
   const entries = await redis.client.xrange(journalKey(responses.keys.prefix), '-', '+');
   return entries
     .flatMap(([, fields]) => parseEntry(fields[1] ?? '') ?? [])
@@ -53,10 +38,11 @@ async function linesOf(responseId: string): Promise<JournalLine[]> {
 }
 
 it('the reason of an upstream is in the log and in the journal, without a word of the request, and nowhere else', async () => {
-  upstream.onChatCompletions(({ json }) =>
+  const { responses } = site;
+  const upstream = await site.upstream(({ json }) =>
     json(500, { error: { message: 'CUDA out of memory on GPU 3 for canary-7f3a, client 10.9.8.7' } }),
   );
-  await startWorker();
+  await startWorker(upstream);
   const id = await responses.accept({ text: 'Tell me of canary-7f3a.' });
   const { end } = await responses.ended(id);
   const failed = await eventually(async () => (await linesOf(id)).find(({ what }) => what === 'failed'));

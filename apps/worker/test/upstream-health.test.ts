@@ -1,4 +1,11 @@
-import { eventually, type FakeUpstream, latch, type UpstreamHandler, within } from '@sluice/testing';
+import {
+  eventually,
+  type FakeUpstream,
+  latch,
+  type UpstreamExchange,
+  type UpstreamHandler,
+  within,
+} from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AcceptedResponses } from './accepted-responses.ts';
 import { hello } from './listening-worker.ts';
@@ -49,10 +56,7 @@ function atFirst(count: number, first: UpstreamHandler, then: UpstreamHandler): 
 }
 
 /** Limits the first requests, each for so long, and answers all others. Counts those that come before that time is over. */
-function limiting(
-  count: number,
-  { forMs, refuse = limits(forMs) }: { forMs: number; refuse?: UpstreamHandler },
-): { handler: UpstreamHandler; early: () => number } {
+function limiting(count: number, { forMs }: { forMs: number }) {
   let early = 0;
   let isLimited = false;
   const limited: UpstreamHandler = (exchange) => {
@@ -60,12 +64,12 @@ function limiting(
     setTimeout(() => {
       isLimited = false;
     }, forMs);
-    return refuse(exchange);
+    return limits(forMs)(exchange);
   };
   const inTurn = atFirst(count, limited, hello);
   return {
     early: () => early,
-    handler: (exchange) => {
+    handler: (exchange: UpstreamExchange) => {
       if (isLimited) early += 1;
       return inTurn(exchange);
     },
@@ -152,21 +156,6 @@ describe('an upstream that limits us', () => {
     expect(await responses.attempts(id)).toBe(1);
   });
 
-  it('does the same with a 503 that says when to come back', async () => {
-    const { handler, early } = limiting(2, {
-      forMs: 1_000,
-      refuse: ({ json }) => json(503, {}, { 'retry-after': '1' }),
-    });
-    const upstream = await site.upstream(handler);
-    const port = await startWorker([upstream]);
-    const id = await responses.accept();
-    expect(await responses.ended(id)).toMatchObject({ status: 'completed' });
-    expect(await responses.attempts(id)).toBe(1);
-    expect(upstream.requests).toHaveLength(3);
-    expect(early()).toBe(0);
-    expect(await upstreamsAt(port)).toMatchObject([{ breaker: 'closed' }]);
-  });
-
   it('gives way to another route at once', async () => {
     const limited = await site.upstream(limits(60_000));
     const free = await site.upstream(hello);
@@ -233,17 +222,6 @@ describe('an upstream that limits us', () => {
       await eventually(async () => (await responses.queue.counts(model)).delayed === delayed);
     }
     expect(upstream.requests).toHaveLength(1);
-  });
-
-  it('ends a response that is cancelled while it waits, at once', async () => {
-    const short = await site.upstream(limits(2_500));
-    await startWorker([short], { concurrency: 1 });
-    const waiting = await responses.accept({ streams: false });
-    await (await short.request(0)).ended;
-    await responses.store.cancel(waiting, 'requested');
-    expect(await within(responses.ended(waiting))).toMatchObject({
-      status: 'cancelled',
-    });
   });
 
   it('ends a response that is cancelled while its job is delayed, at once', async () => {

@@ -107,17 +107,6 @@ describe('an upstream that takes some calls a second', () => {
     expect(free.requests.length).toBeGreaterThan(50);
   });
 
-  it('is left at once by a response that is cancelled while it waits for its turn', async () => {
-    const upstream = await site.upstream(limitedTo(1, {}));
-    const port = await startWorker([upstream], { concurrency: 4 });
-    const ids = await acceptMany(20);
-    await eventually(async () => (await routeOf(port)).waiting > 0);
-    for (const id of ids) await responses.store.cancel(id, 'requested');
-    for (const id of ids) await within(responses.ended(id));
-    await eventually(async () => (await routeOf(port)).waiting === 0);
-    expect(await routeOf(port)).toMatchObject({ inFlight: 0 });
-  });
-
   it('holds up no stop of the process: those that wait go back to the queue', async () => {
     const upstream = await site.upstream(limitedTo(1, {}));
     const port = await startWorker([upstream], { concurrency: 4, drainTimeoutMs: 500 });

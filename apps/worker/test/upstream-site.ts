@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { UpstreamStatus } from '../src/upstream-status.ts';
 import type { WorkerProcess } from '../src/worker-process.ts';
 import { acceptedResponses, type AcceptOptions } from './accepted-responses.ts';
-import { startListeningWorker } from './listening-worker.ts';
+import { listeningWorker } from './listening-worker.ts';
 
 export const model = 'm';
 
@@ -19,15 +19,20 @@ export async function startUpstreamSite() {
     redis,
     responses,
     workers,
-    /** An upstream that does the same with each request. */
-    async upstream(handler: UpstreamHandler): Promise<FakeUpstream> {
+    /** An upstream that does the same with each request, if it is told at once what that is. */
+    async upstream(handler?: UpstreamHandler): Promise<FakeUpstream> {
       const upstream = await startFakeUpstream();
       upstreams.push(upstream);
-      upstream.onChatCompletions(handler);
+      if (handler) upstream.onChatCompletions(handler);
       return upstream;
     },
     /** A worker with the settings of a file. Returns the port of its health listener. */
-    startWorker: (file: string) => startListeningWorker(redis, file, (worker) => workers.push(worker)),
+    async startWorker(file: string): Promise<number> {
+      const { worker, ready } = listeningWorker(redis, file);
+      workers.push(worker);
+      await worker.start(new AbortController().signal);
+      return ready.wait();
+    },
     acceptMany: (count: number, options: AcceptOptions = {}) =>
       Promise.all(Array.from({ length: count }, () => responses.accept({ streams: false, ...options }))),
     /** How many of these responses have come to each end. */

@@ -5,37 +5,28 @@ import {
   eventually,
   type FakeUpstream,
   latch,
-  startFakeUpstream,
-  testRedis,
   type TestRedis,
   type UpstreamStream,
   within,
 } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { WorkerProcess } from '../src/worker-process.ts';
-import { acceptedResponses, type AcceptedResponses } from './accepted-responses.ts';
+import type { AcceptedResponses } from './accepted-responses.ts';
 import { listeningWorker } from './listening-worker.ts';
-
-const model = 'm';
+import { model, startUpstreamSite, type UpstreamSite } from './upstream-site.ts';
 
 let redis: TestRedis;
 let upstream: FakeUpstream;
 let responses: AcceptedResponses;
-let started: WorkerProcess[];
+let site: UpstreamSite;
 
 beforeEach(async () => {
-  redis = await testRedis();
-  upstream = await startFakeUpstream();
-  responses = await acceptedResponses(redis, model);
-  started = [];
+  site = await startUpstreamSite();
+  ({ redis, responses } = site);
+  upstream = await site.upstream();
 });
 
-afterEach(async () => {
-  await Promise.all(started.map((worker) => worker.stop('terminated')));
-  await responses.close();
-  await upstream.close();
-  await redis.close();
-});
+afterEach(() => site.stop());
 
 interface WorkerOptions {
   drainTimeoutMs?: number;
@@ -55,7 +46,7 @@ recovery: { lockMs: 6000, stalledMs: 300 }
 drainTimeoutMs: ${drainTimeoutMs}
 `;
   const { worker, ready } = listeningWorker(redis, file, { lockMs, ...(now && { now }) });
-  started.push(worker);
+  site.workers.push(worker);
   await worker.start(new AbortController().signal, requestStop);
   await ready.wait();
   return worker;
@@ -232,7 +223,7 @@ describe('a job that outlived its response', () => {
     await eventually(async () => !(await isThere())[0]);
 
     await queue.defer(name, forgotten[1] ?? '');
-    await started.pop()?.stop('terminated');
+    await site.workers.pop()?.stop('terminated');
     await startWorker();
     await responses.ended(await responses.accept());
     expect(await isThere()).toEqual([false, true]);

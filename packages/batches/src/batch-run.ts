@@ -1,28 +1,30 @@
 import { addAbortSignal } from 'node:stream';
 import { type BatchError, ServiceError } from '@sluice/contract';
-import { type Files, newFileId, type Work } from '@sluice/files';
+import { newFileId, type Work } from '@sluice/files';
 import { pause } from '@sluice/runtime';
 import { inputGone, resultsTooLarge } from './batch-errors.ts';
-import { idOfWrong, linesOf, type ReadLine } from './batch-lines.ts';
+import { idOfWrong, linesOf } from './batch-lines.ts';
 import type { BatchName, BatchStore } from './batch-store.ts';
 import { checkInput } from './check-input.ts';
-import { inputOf, LineRun } from './line-run.ts';
-import type { LineServer } from './line-server.ts';
+import { type BatchParts, inputOf, LineRun } from './line-run.ts';
 import { expired, ResultFiles } from './result-files.ts';
 import { type BatchEnd, type BatchEnding, endOf, hasEnded, type StoredBatch } from './stored-batch.ts';
 
-export interface BatchRunOptions {
+/** What a process has for its batches, with the store of these. */
+export interface BatchServices extends BatchParts {
+  store: BatchStore;
+  /** A batch ends when its results have so many bytes. */
+  resultBytes: number;
+  /** Milliseconds since 1970, by the clock that all processes have. */
+  now: () => number;
+  /** How often progress is noted, and a cancellation noticed, in milliseconds; a second by default. */
+  everyMs?: number;
+}
+
+export interface BatchRunOptions extends BatchServices {
   name: BatchName;
   /** The process that runs it, by a name of its own. */
   runner: string;
-  store: BatchStore;
-  files: Files;
-  server: LineServer;
-  readLine: ReadLine;
-  /** How many of its lines wait or run at a time. */
-  linesAtOnce: number;
-  /** It ends when its results have so many bytes. */
-  resultBytes: number;
   /** Opens the results of one batch after another: they are copied meanwhile, and take twice as much of the disk. */
   inTurn: <Result>(open: () => Promise<Result>) => Promise<Result>;
   /** Aborted when this process is to leave the batch to another one. */
@@ -31,9 +33,6 @@ export interface BatchRunOptions {
   isHeld: () => boolean;
   /** Tells of its end: once, or again when a process died. */
   onEnd: (end: BatchEnd) => Promise<void>;
-  now: () => number;
-  /** How often its progress is noted, and its cancellation noticed, in milliseconds; a second by default. */
-  everyMs?: number;
 }
 
 /** Another process runs the batch, or it is gone. */

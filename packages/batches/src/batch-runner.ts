@@ -1,35 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Files } from '@sluice/files';
 import { type Logger, loggedError, pause, throttledWarning } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
-import type { ReadLine } from './batch-lines.ts';
-import { BatchLost, BatchRun } from './batch-run.ts';
-import type { BatchName, BatchStore } from './batch-store.ts';
-import type { LineServer } from './line-server.ts';
+import { BatchLost, BatchRun, type BatchServices } from './batch-run.ts';
+import type { BatchName } from './batch-store.ts';
 import type { BatchEnd } from './stored-batch.ts';
 
-export interface BatchRunnerOptions {
+export interface BatchRunnerOptions extends BatchServices {
   connection: Pick<Redis, 'eval'>;
   /** Starts every key of the cell. */
   keyPrefix: string;
-  store: BatchStore;
-  files: Files;
-  server: LineServer;
-  readLine: ReadLine;
   logger: Logger;
   /** Tells of the end of a batch: once, or again when a process died. */
   onEnd: (name: BatchName, end: BatchEnd) => Promise<void>;
-  /** How many lines of a batch wait or run at a time. */
-  linesAtOnce: number;
-  /** A batch ends when its results have so many bytes. */
-  resultBytes: number;
   /** How long another process waits for this one, in milliseconds. */
   leaseMs: number;
-  /** Milliseconds since 1970, by the clock that all processes have. */
-  now: () => number;
-  /** How often it looks, in milliseconds; a second by default. */
-  everyMs?: number;
 }
 
 /** How many batches run at a time. */
@@ -150,23 +135,16 @@ export class BatchRunner {
   }
 
   #start(name: BatchName): void {
-    const { store, files, server, readLine, linesAtOnce, resultBytes, logger, now, everyMs } = this.#options;
+    const { logger } = this.#options;
     const leaving = this.#leaving.signal;
     const run = new BatchRun({
+      ...this.#options,
       name,
       runner: this.#runner,
-      store,
-      files,
-      server,
-      readLine,
-      linesAtOnce,
-      resultBytes,
       inTurn: (open) => this.#inTurn(open),
-      now,
       leaving,
       isHeld: () => !leaving.aborted && performance.now() < this.#heldUntil,
       onEnd: (end) => this.#options.onEnd(name, end),
-      ...(everyMs !== undefined && { everyMs }),
     });
     const over = run
       .run()

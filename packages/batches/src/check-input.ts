@@ -1,16 +1,8 @@
 import { addAbortSignal } from 'node:stream';
 import type { BatchError } from '@sluice/contract';
-import type { Files } from '@sluice/files';
-import {
-  type BatchLine,
-  idOfWrong,
-  linesOf,
-  mostLines,
-  mostWithEmpty,
-  type RawLine,
-  type ReadLine,
-} from './batch-lines.ts';
-import type { BatchOwner, LineServer } from './line-server.ts';
+import { type BatchLine, idOfWrong, linesOf, mostLines, mostWithEmpty, type RawLine } from './batch-lines.ts';
+import type { BatchOwner } from './line-server.ts';
+import type { BatchParts } from './line-run.ts';
 import type { StoredBatch } from './stored-batch.ts';
 
 /** Most errors that a batch says. */
@@ -25,12 +17,7 @@ export interface CheckedInput {
 export async function checkInput(
   owner: BatchOwner,
   { inputFileId, endpoint }: Pick<StoredBatch, 'inputFileId' | 'endpoint'>,
-  {
-    files,
-    server,
-    readLine,
-    signal,
-  }: { files: Files; server: LineServer; readLine: ReadLine; signal: AbortSignal },
+  { files, server, readLine, signal }: Omit<BatchParts, 'linesAtOnce'> & { signal: AbortSignal },
 ): Promise<CheckedInput> {
   const { content } = await files.read(owner.tenant, inputFileId);
   // A read that hangs is left as well.

@@ -7,7 +7,16 @@ import { type LineAnswer, LineLeft, type LineServer } from './line-server.ts';
 import { answered, type LineResult, type ResultFiles, type ResultKind } from './result-files.ts';
 import type { StoredBatch } from './stored-batch.ts';
 
-export interface LineRunOptions {
+/** What a process has for each of its batches. */
+export interface BatchParts {
+  files: Files;
+  server: LineServer;
+  readLine: ReadLine;
+  /** How many lines of a batch wait or run at a time. */
+  linesAtOnce: number;
+}
+
+export interface LineRunOptions extends BatchParts {
   name: BatchName;
   batch: StoredBatch;
   /** Whether a process before has begun with its lines: what that one had accepted ends with the batch, too. */
@@ -15,11 +24,6 @@ export interface LineRunOptions {
   results: ResultFiles;
   /** Called after each result. */
   onAdded: () => void;
-  files: Files;
-  server: LineServer;
-  readLine: ReadLine;
-  /** How many lines wait or run at a time. */
-  linesAtOnce: number;
   /** Aborted when this process is to leave the batch, or has lost it. */
   gone: AbortSignal;
   /** Aborted when the batch ends before its lines have. */

@@ -148,11 +148,28 @@ function aRunner(more: Partial<BatchRunnerOptions> = {}): { runner: BatchRunner;
   return { runner, told };
 }
 
+/** Runs a batch to its end in a process that nobody hears tell of it. */
+async function endUnheard(): Promise<void> {
+  const asked = latch();
+  const { runner } = aRunner({
+    onEnd: () => {
+      asked.open();
+      return Promise.reject(new Error('away'));
+    },
+  });
+  await asked.wait();
+  await runner.stop();
+}
+
 const ended = (id: string) =>
   eventually(async () => {
     const batch = await batches.get(owner.tenant, id);
     return ['completed', 'failed', 'expired', 'cancelled'].includes(batch.status) && batch;
   });
+
+/** Waits until so many lines of a batch have been answered. */
+const completedLines = (id: string, count: number) =>
+  eventually(async () => (await batches.get(owner.tenant, id)).request_counts.completed === count);
 
 /** The lines of a file of results, in the order of their ids. */
 async function linesIn(id: string | null): Promise<Record<string, unknown>[]> {
@@ -252,7 +269,7 @@ describe('a batch', () => {
   it('whose input is deleted while it runs fails with what has ended, in the process that goes on with it', async () => {
     const id = await aBatch(['one', 'wait', 'two']);
     const { runner } = aRunner({ linesAtOnce: 1 });
-    await eventually(async () => (await batches.get(owner.tenant, id)).request_counts.completed === 1);
+    await completedLines(id, 1);
     await files.remove(owner.tenant, (await batches.get(owner.tenant, id)).input_file_id);
     await runner.stop();
     expect((await batches.get(owner.tenant, id)).status).toBe('in_progress');
@@ -297,16 +314,19 @@ describe('a batch', () => {
     expect((await ended(expired)).status).toBe('expired');
   });
 
-  it.each([
-    ['was cancelled', 'cancelled', (id: string) => batches.cancel(owner.tenant, id)],
-    ['has expired', 'expired', () => Promise.resolve((now += day))],
-  ] as const)(
-    'that %s before another process took it ends the lines that the first one began',
-    async (_, status, end) => {
-      const id = await aBatch(['one', 'wait', 'wait', 'two']);
+  describe.each([
+    ['cancelled', (id: string) => batches.cancel(owner.tenant, id)],
+    ['expired', () => Promise.resolve((now += day))],
+  ] as const)('whose lines one process began, which is %s', (status, end) => {
+    let id: string;
+    beforeEach(async () => {
+      id = await aBatch(['one', 'wait', 'wait', 'two']);
       const { runner } = aRunner();
-      await eventually(async () => (await batches.get(owner.tenant, id)).request_counts.completed === 2);
+      await completedLines(id, 2);
       await runner.stop();
+    });
+
+    it('before another process took it ends them', async () => {
       await end(id);
       const asked: string[] = [];
       aRunner({
@@ -320,27 +340,17 @@ describe('a batch', () => {
       });
       expect(await ended(id)).toMatchObject({ status, request_counts: { completed: 2 } });
       expect(asked).toEqual([`${id}:2`, `${id}:3`]);
-    },
-  );
+    });
 
-  it.each([
-    ['is cancelled', 'cancelled', (id: string) => batches.cancel(owner.tenant, id)],
-    ['expires', 'expired', () => Promise.resolve((now += day))],
-  ] as const)(
-    'that %s while another process goes through it ends the lines that the first one began',
-    async (_, status, end) => {
-      const id = await aBatch(['one', 'wait', 'wait', 'two']);
-      const { runner } = aRunner();
-      await eventually(async () => (await batches.get(owner.tenant, id)).request_counts.completed === 2);
-      await runner.stop();
+    it('while another process goes through it ends them', async () => {
       const { server: second, asked } = aServerThatWaits();
       aRunner({ server: second, linesAtOnce: 1 });
       await eventually(() => asked.length > 0);
       await end(id);
       expect(await ended(id)).toMatchObject({ status, request_counts: { completed: 2 } });
       expect(asked).toEqual([`${id}:2`, `${id}:3`]);
-    },
-  );
+    });
+  });
 
   it('takes the response of a line away once its result is saved, unless another process may look for it by then', async () => {
     const forgotten: string[] = [];
@@ -402,18 +412,8 @@ describe('a batch', () => {
 
   it('that has ended is told of until somebody has heard it, also by another process', async () => {
     const id = await aBatch(['one']);
-    let isAway = true;
-    const asked = latch();
-    const { runner } = aRunner({
-      onEnd: () => {
-        asked.open();
-        return isAway ? Promise.reject(new Error('away')) : Promise.resolve();
-      },
-    });
-    await asked.wait();
+    await endUnheard();
     expect((await batches.get(owner.tenant, id)).status).toBe('completed');
-    await runner.stop();
-    isAway = false;
     const { told } = aRunner();
     await eventually(() => told.length > 0);
     await eventually(async () => (await store.open()).length === 0);
@@ -422,15 +422,7 @@ describe('a batch', () => {
 
   it('leaves no work behind, even if the process that ended it died before that', async () => {
     const id = await aBatch(['one']);
-    const asked = latch();
-    const { runner } = aRunner({
-      onEnd: () => {
-        asked.open();
-        return Promise.reject(new Error('away'));
-      },
-    });
-    await asked.wait();
-    await runner.stop();
+    await endUnheard();
     const places = () => readdir(join(folder, 'batches'));
     expect(await places()).toEqual([]);
     // As such a process leaves it.

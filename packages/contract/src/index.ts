@@ -91,6 +91,7 @@ export {
   type OpaqueReasoning,
 } from './generation.ts';
 export {
+  countedUsage,
   logprobSchema,
   outputItemSchema,
   outputText,

@@ -91,6 +91,21 @@ export const usageSchema = z.object({
 
 export type Usage = z.output<typeof usageSchema>;
 
+/** The usage of so many tokens of input and of output. What a cache had or took is input, and reasoning is output. */
+export function countedUsage(
+  input: number,
+  output: number,
+  { cached = 0, written = 0, reasoning = 0 } = {},
+): Usage {
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: input + output,
+  };
+}
+
 /** Whether an item is a call of one of the client's tools, of either kind. */
 export function isToolCall(item: OutputItem): item is FunctionCallItem | CustomToolCallItem {
   return item.type === 'function_call' || item.type === 'custom_tool_call';

@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
 import fileSystem, { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { temporaryFolder } from '@sluice/testing';
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { spyInImports, temporaryFolder } from '@sluice/testing';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { bornAt, isAlive } from '@sluice/runtime';
 import { lockDirectory } from './directory-lock.ts';
 
@@ -44,11 +43,7 @@ function refuseToTellBirths(): void {
     if (String(path).startsWith('/proc/')) throw new Error('too many open files');
     return read(path, options);
   });
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    spy.mockRestore();
-    syncBuiltinESMExports();
-  });
+  spyInImports(spy);
 }
 
 describe('directory lock', () => {

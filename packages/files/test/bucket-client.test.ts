@@ -1,13 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@sluice/runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BucketClient } from '../src/bucket/bucket-client.ts';
+import { type BucketInMemory, startBucketInMemory } from './bucket-in-memory.ts';
 
-let server: Server;
+let bucket: BucketInMemory;
 let folder: string;
 let client: BucketClient;
 /** What goes wrong when the client is opened, each once. */
@@ -15,27 +14,20 @@ let failures: Error[];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sluice-bucket-'));
-  // It answers once it has the whole body, as a bucket does.
-  server = createServer((request, reply) => void request.resume().on('end', () => reply.end()));
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // it listens to a port
+  bucket = await startBucketInMemory();
   failures = [];
-  const bucket = { name: 'b', accessKeyId: 'a', secretAccessKey: 'b', pathStyle: true };
-  const logger = createLogger({ name: 'test', level: 'silent' });
   const options = {
-    ...bucket,
-    endpoint: `http://127.0.0.1:${port}`,
+    ...bucket.settings,
     get region(): string {
       const failure = failures.shift();
       if (failure) throw failure;
       return 'r';
     },
   };
-  client = new BucketClient(options, logger);
+  client = new BucketClient(options, createLogger({ name: 'test', level: 'silent' }));
 });
 afterEach(async () => {
-  server.closeAllConnections();
-  await new Promise((resolve) => void server.close(resolve));
+  await bucket.stop();
   await rm(folder, { recursive: true, force: true });
 });
 

@@ -1,12 +1,11 @@
 import fileSystem from 'node:fs';
 import fileActs, { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
-import { syncBuiltinESMExports } from 'node:module';
 import { hostname, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { bornAt, createLogger } from '@sluice/runtime';
-import { eventually, latch } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { eventually, latch, spyInImports } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FileBucket } from '../src/index.ts';
 import { type BucketInMemory, startBucketInMemory } from './bucket-in-memory.ts';
 
@@ -185,11 +184,7 @@ describe('drafts of a bucket', () => {
     const read = vi.spyOn(fileSystem, 'readFileSync').mockImplementation(() => {
       throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
     });
-    syncBuiltinESMExports();
-    onTestFinished(() => {
-      read.mockRestore();
-      syncBuiltinESMExports();
-    });
+    spyInImports(read);
     await store.sweep(Date.now());
     expect(await names()).toEqual([own, running, unread].toSorted());
     expect(await readdir(join(machine, 'drafts', own))).toHaveLength(1);
@@ -205,11 +200,7 @@ describe('drafts of a bucket', () => {
     await leave(hostname(), process.pid, 'b boot');
     const remove = vi.spyOn(fileActs, 'rm');
     remove.mockRejectedValueOnce(new Error('not permitted'));
-    syncBuiltinESMExports();
-    onTestFinished(() => {
-      remove.mockRestore();
-      syncBuiltinESMExports();
-    });
+    spyInImports(remove);
     await expect(store.sweep(Date.now())).rejects.toThrow('not permitted');
     expect(await names()).toHaveLength(2);
     expect(await names()).toContain(own);

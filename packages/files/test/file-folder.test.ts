@@ -1,10 +1,10 @@
 import fileSystem, { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
-import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { spyInImports } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FileFolder } from '../src/index.ts';
 import type { StoredFile } from '../src/stored-file.ts';
 
@@ -66,11 +66,7 @@ describe('a folder of files', () => {
         throw new Error('killed');
       }),
     ];
-    syncBuiltinESMExports();
-    onTestFinished(() => {
-      for (const spy of spies) spy.mockRestore();
-      syncBuiltinESMExports();
-    });
+    spyInImports(...spies);
     const draft = await folder.write(Readable.from(['half']), (source) => source);
     const file = aFile(idOf('a'));
     await expect(folder.keep('t', file, draft)).rejects.toThrow('killed');
@@ -124,11 +120,7 @@ describe('a folder of files', () => {
       await rm(draft.path);
     }
     const remove = vi.spyOn(fileSystem, 'rm').mockRejectedValueOnce(new Error('not permitted'));
-    syncBuiltinESMExports();
-    onTestFinished(() => {
-      remove.mockRestore();
-      syncBuiltinESMExports();
-    });
+    spyInImports(remove);
     await expect(folder.sweep(now)).rejects.toThrow('not permitted');
     expect((await entries()).map(({ name }) => name).toSorted()).toEqual([idOf('a'), `${idOf('a')}.json`]);
   });

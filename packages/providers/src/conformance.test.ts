@@ -14,6 +14,7 @@ import {
 } from '../test/sdk-vendors.ts';
 import {
   all,
+  sending,
   chat,
   request,
   responses,
@@ -82,21 +83,9 @@ async function httpStage(wire: Wire): Promise<Stage> {
   const upstream = await startFakeUpstream();
   const provider = createProvider({ type: wire.type, id: 'up', baseUrl: upstream.baseUrl }, timeouts);
   const handlers: Record<Scenario, UpstreamHandler> = {
-    text: async ({ stream }) => {
-      const out = stream();
-      await send(out, [wire.text('Hello'), wire.text(' there'), ...wire.finish('stop')]);
-      out.done();
-    },
-    'parallel calls': async ({ stream }) => {
-      const out = stream();
-      await send(out, wire.calls);
-      out.done();
-    },
-    'cut by length': async ({ stream }) => {
-      const out = stream();
-      await send(out, [wire.text('Hello'), ...wire.finish('length')]);
-      out.done();
-    },
+    text: sending([wire.text('Hello'), wire.text(' there'), ...wire.finish('stop')]),
+    'parallel calls': sending(wire.calls),
+    'cut by length': sending([wire.text('Hello'), ...wire.finish('length')]),
     silence: ({ hang }) => hang(),
     'silence in the middle': async ({ stream, hang }) => {
       await send(stream(), [wire.text('Hello')]);
@@ -210,9 +199,7 @@ describe.each(stages)('the provider %s', (_, open) => {
 
   it('rejects with a ProviderError before the first chunk, without words of the upstream', async () => {
     const chunks: ProviderChunk[] = [];
-    const failing = (async () => {
-      for await (const chunk of run(stage.provider, stage.prepare('failure'))) chunks.push(chunk);
-    })();
+    const failing = all(run(stage.provider, stage.prepare('failure')), chunks);
     await expect(failing).rejects.toMatchObject({ code: 'upstream_error', disposition: 'retry' });
     await expect(failing).rejects.not.toThrowError(/secret|127\.0\.0\.1/);
     expect(chunks).toEqual([]);

@@ -1,5 +1,5 @@
 import { aiSdk, type AiSdkSettings, faultOfPackage } from './ai-sdk/ai-sdk.ts';
-import type { Timeouts } from './upstream/silence-timer.ts';
+import type { OwnTimeouts, Timeouts } from './upstream/silence-timer.ts';
 import { openAiChat, type OpenAiChatSettings } from './openai/chat.ts';
 import { openAiResponses, type OpenAiResponsesSettings } from './openai/responses.ts';
 import { llamaCpp } from './llama-cpp/llama-cpp.ts';
@@ -55,7 +55,7 @@ export function atAddress(settings: ProviderSettings, address: string | undefine
   return address === undefined || !('baseUrl' in settings) ? settings : { ...settings, address };
 }
 
-function timeoutsOf(own: UpstreamSettings, defaults: ProviderTimeouts): Timeouts {
+function timeoutsOf(own: OwnTimeouts, defaults: ProviderTimeouts): Timeouts {
   return {
     connectMs: own.connectMs ?? defaults.connectMs,
     firstTokenMs: own.firstTokenMs ?? defaults.firstTokenMs,

@@ -90,6 +90,15 @@ export async function send(stream: UpstreamStream, events: object[]): Promise<vo
   for (const event of events) await stream.send(event);
 }
 
+/** Answers with these events, and ends the stream in one of the ways of an upstream. */
+export const sending =
+  (events: object[], how: 'done' | 'end' | 'cut' = 'done'): UpstreamHandler =>
+  async ({ stream }) => {
+    const out = stream();
+    await send(out, events);
+    out[how]();
+  };
+
 export async function* run(
   provider: Provider,
   generation: Generation,
@@ -98,8 +107,11 @@ export async function* run(
   yield* provider.generate(generation, { model: 'm', signal, responseId: 'r', attempt: 1 });
 }
 
-export async function all(stream: AsyncIterable<ProviderChunk>): Promise<ProviderChunk[]> {
-  const chunks: ProviderChunk[] = [];
+/** Whoever hands a list in has what came before a failure. */
+export async function all(
+  stream: AsyncIterable<ProviderChunk>,
+  chunks: ProviderChunk[] = [],
+): Promise<ProviderChunk[]> {
   for await (const chunk of stream) chunks.push(chunk);
   return chunks;
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import fileSystem from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { spyInImports } from '@sluice/testing';
+import { describe, expect, it, vi } from 'vitest';
 import { bornAt, isRunning } from './process-identity.ts';
 
 /** Refuses to read some files: all of them where the process has no descriptor left. */
@@ -11,11 +11,7 @@ function refuseToRead(code: string, isRefused: (path: string) => boolean = () =>
     if (isRefused(String(file))) throw Object.assign(new Error(code), { code });
     return read(file, options);
   });
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    spy.mockRestore();
-    syncBuiltinESMExports();
-  });
+  spyInImports(spy);
 }
 
 describe('a process', () => {

@@ -41,6 +41,7 @@ export { testRedis } from './redis.ts';
 export type { TestRedis } from './redis.ts';
 export { scriptedProvider } from './scripted-provider.ts';
 export type { ScriptedCall, ScriptedEnding, ScriptedProvider } from './scripted-provider.ts';
+export { spyInImports } from './spy-in-imports.ts';
 export type {
   UpstreamEnding,
   UpstreamExchange,

@@ -82,6 +82,10 @@ async function deliveries() {
   return found.map(({ state, tries, note }) => ({ state, tries, note }));
 }
 
+/** Waits until these are all the deliveries. */
+const deliveriesAre = (...expected: object[]) =>
+  eventually(async () => expect(await deliveries()).toMatchObject(expected));
+
 describe('an event of an endpoint', () => {
   it('arrives once, signed by the secret that its owner was shown', async () => {
     const receiver = await aReceiver();
@@ -89,7 +93,7 @@ describe('an event of an endpoint', () => {
     const sender = aSender();
     await sender.plan([end, end]);
     await sender.plan([end]);
-    await eventually(async () => expect(await deliveries()).toMatchObject([{ state: 'delivered' }]));
+    await deliveriesAre({ state: 'delivered' });
     expect(receiver.received).toHaveLength(1);
     const [received] = receiver.received;
     const { headers = {}, body = '' } = received ?? {};
@@ -132,7 +136,7 @@ describe('an event of an endpoint', () => {
     const late = aSender({ connection: slow }).plan([end]);
     await held.wait();
     await aSender().plan([end]);
-    await eventually(async () => expect(await deliveries()).toMatchObject([{ state: 'delivered' }]));
+    await deliveriesAre({ state: 'delivered' });
     goOn.open();
     await late;
     expect(await redis.client.smembers(`${redis.prefix}webhook-deliveries:${made.id}`)).toEqual([]);
@@ -145,7 +149,7 @@ describe('an event of an endpoint', () => {
     const open = Array.from({ length: 10_000 }, (_, index) => `evt_${index}`);
     await redis.client.sadd(`${redis.prefix}webhook-deliveries:${id}`, ...open);
     await aSender().plan([end, { ...end, id: 'batch_1', type: 'batch.completed' }]);
-    await eventually(async () => expect(await deliveries()).toMatchObject([{ state: 'delivered' }]));
+    await deliveriesAre({ state: 'delivered' });
     expect(receiver.received).toHaveLength(1);
     expect(receiver.received[0]?.body).toContain('batch_1');
   });
@@ -157,7 +161,7 @@ describe('an event of an endpoint', () => {
     const sender = aSender({ onTry: () => atItsEnd.open(sender.plan([end])) });
     await sender.plan([end]);
     await atItsEnd.wait();
-    await eventually(async () => expect(await deliveries()).toMatchObject([{ state: 'delivered' }]));
+    await deliveriesAre({ state: 'delivered' });
     await sender.plan([end]);
     expect(await redis.client.smembers(`${redis.prefix}webhook-deliveries:${id}`)).toEqual([]);
     expect(receiver.received).toHaveLength(1);
@@ -170,7 +174,7 @@ describe('an event of an endpoint', () => {
     await endpoints().create(tenant, { name: 'other', url: at('failed'), event_types: ['response.failed'] });
     await endpoints().create('team-b', { name: 'theirs', url: at('theirs'), event_types: eventTypes });
     await aSender().plan([end]);
-    await eventually(async () => expect(await deliveries()).toMatchObject([{ state: 'delivered' }]));
+    await deliveriesAre({ state: 'delivered' });
     expect(receiver.received.map(({ path }) => path)).toEqual(['/hook/one']);
   });
 
@@ -182,9 +186,7 @@ describe('an event of an endpoint', () => {
     }));
     await anEndpoint(receiver.url);
     await aSender().plan([end]);
-    await eventually(async () =>
-      expect(await deliveries()).toEqual([{ state: 'delivered', tries: 3, note: 'answered 200' }]),
-    );
+    await deliveriesAre({ state: 'delivered', tries: 3, note: 'answered 200' });
     expect(receiver.received.map(({ path }) => path)).toEqual(['/hook', '/hook', '/hook']);
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
   });
@@ -193,9 +195,7 @@ describe('an event of an endpoint', () => {
     const receiver = await aReceiver(() => ({ status: 503 }));
     await anEndpoint(receiver.url);
     await aSender({ pausesMs: [1] }).plan([end]);
-    await eventually(async () =>
-      expect(await deliveries()).toEqual([{ state: 'failed', tries: 2, note: 'answered 503' }]),
-    );
+    await deliveriesAre({ state: 'failed', tries: 2, note: 'answered 503' });
   });
 
   it('is tried ten times within three days', () => {
@@ -214,11 +214,7 @@ describe('an event of an endpoint', () => {
       onTry: () => (now += 73 * 3_600_000),
     });
     await sender.plan([end]);
-    await eventually(async () =>
-      expect(await deliveries()).toMatchObject([
-        { state: 'failed', note: 'not delivered within three days' },
-      ]),
-    );
+    await deliveriesAre({ state: 'failed', note: 'not delivered within three days' });
     expect(receiver.received).toHaveLength(1);
   });
 
@@ -258,9 +254,7 @@ describe('an event of an endpoint', () => {
     await eventually(() => expect(calls).toHaveLength(1));
     await stopping.stop();
     aSender();
-    await eventually(async () =>
-      expect(await deliveries()).toEqual([{ state: 'delivered', tries: 1, note: 'answered 200' }]),
-    );
+    await deliveriesAre({ state: 'delivered', tries: 1, note: 'answered 200' });
   });
 
   it('does not keep another tenant waiting behind an endpoint that is silent', async () => {
@@ -283,11 +277,7 @@ describe('an event of an endpoint', () => {
     const { port } = new URL(receiver.url);
     await anEndpoint(`http://localhost:${port}/hook`);
     await aSender({ ...common(false), pausesMs: [] }).plan([end]);
-    await eventually(async () =>
-      expect(await deliveries()).toMatchObject([
-        { state: 'failed', note: 'the address is not allowed here' },
-      ]),
-    );
+    await deliveriesAre({ state: 'failed', note: 'the address is not allowed here' });
     expect(receiver.received).toEqual([]);
   });
 
@@ -305,11 +295,7 @@ describe('an event of an endpoint', () => {
         ]),
     });
     await aSender({ lookup, pausesMs: [] }).plan([end]);
-    await eventually(async () =>
-      expect(await deliveries()).toMatchObject([
-        { state: 'failed', note: 'the address is not a public one' },
-      ]),
-    );
+    await deliveriesAre({ state: 'failed', note: 'the address is not a public one' });
     expect(receiver.received).toEqual([]);
   });
 });

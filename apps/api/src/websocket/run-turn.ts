@@ -1,5 +1,5 @@
 import type { KeySettings } from '@sluice/config';
-import { completed, newRequestId, type ResponseEnd, ServiceError } from '@sluice/contract';
+import { completed, countedUsage, newRequestId, type ResponseEnd, ServiceError } from '@sluice/contract';
 import { type Logger, loggedError, randomBytes, type Telemetry } from '@sluice/runtime';
 import type { BodyBudget, BodyReservation } from '../bodies/body-budget.ts';
 import type { OpenRequests } from '../open-requests.ts';
@@ -158,7 +158,7 @@ async function keepWithoutRun(
   contexts.begin(response.id, prepared);
   contexts.end(response.id, []);
   const presentation = new EventPresentation(options);
-  const end = completed({ output: [], usage: noUsage }, response.created_at);
+  const end = completed({ output: [], usage: countedUsage(0, 0) }, response.created_at);
   const sink = new SocketSink(writer, lane);
   sink.end();
   await sink.write([
@@ -166,14 +166,6 @@ async function keepWithoutRun(
     presentation.lifecycle(response, { type: 'response.completed', sequenceNumber: 1 }, end),
   ]);
 }
-
-const noUsage = {
-  input_tokens: 0,
-  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-  output_tokens: 0,
-  output_tokens_details: { reasoning_tokens: 0 },
-  total_tokens: 0,
-};
 
 /** The context that the connection keeps of the response that a turn continues from; undefined to ask the store. */
 function contextOf(contexts: ConnectionContexts, previousId: string | undefined): LocalContext | undefined {

@@ -3,8 +3,9 @@ import { loadSettings } from '@sluice/config';
 import type { Provider } from '@sluice/providers';
 import { latch } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
+import { idleProvider } from '../../test/idle-upstreams.ts';
 import type { ModelRoute } from '../model-routes.ts';
-import { RunnerModels } from './runner-models.ts';
+import { RunnerModels, type RunnerModelsOptions } from './runner-models.ts';
 
 /** Settings whose models have one route each, to a provider with this base URL and these further settings. */
 function settingsWith(models: Record<string, string>, more = '') {
@@ -20,15 +21,19 @@ function settingsWith(models: Record<string, string>, more = '') {
   return loadSettings({ env: {}, argv: [], cwd: '/', readFile: () => text });
 }
 
-function setUp(started: Record<string, string>, { lacks = '' } = {}) {
+interface SetUpOptions extends Pick<RunnerModelsOptions, 'resolve' | 'onServers'> {
+  /** What this machine lacks. */
+  lacks?: string;
+  /** Further settings of each provider. */
+  more?: string;
+}
+
+function setUp(started: Record<string, string>, { lacks, more, ...options }: SetUpOptions = {}) {
   const closed: string[] = [];
   const createProvider = (settings: ProviderSettings): Provider => {
     const host = 'baseUrl' in settings ? settings.baseUrl.replace('http://', '') : '';
     return {
-      id: settings.id,
-      generate: () => {
-        throw new Error('nobody calls it');
-      },
+      ...idleProvider(settings.id),
       prepare: () => Promise.resolve(host === lacks ? `it lacks ${lacks}` : undefined),
       close: () => {
         closed.push(`${settings.id} at ${host}`);
@@ -36,19 +41,20 @@ function setUp(started: Record<string, string>, { lacks = '' } = {}) {
       },
     };
   };
-  const settings = settingsWith(started);
+  const settings = settingsWith(started, more);
   const providers = new Map(settings.providers.map((each) => [each.id, createProvider(each)]));
   const models = new RunnerModels({
     settings,
     providers,
     createProvider,
+    ...options,
     onError: (error) => {
       throw error;
     },
   });
   /** Changes the models; `removed` are still served. */
   const change = async (to: Record<string, string>, removed: Record<string, string> = {}) => {
-    const next = settingsWith(to);
+    const next = settingsWith(to, more);
     await models.prepare(next);
     const still = Object.keys(removed).length > 0 ? settingsWith(removed).models : [];
     models.take({ ...next, served: [...next.models, ...still] });
@@ -105,32 +111,20 @@ describe('the models of a runner', () => {
   it('leave the servers behind the name of a changed provider as they are for the responses that use them', async () => {
     const answers = new Map<string, (address: string) => void>();
     const changed = latch();
-    const first = settingsWith({ a: 'one.example' }, ', resolve: true');
-    const createProvider = ({ id }: ProviderSettings): Provider => ({
-      id,
-      generate: () => {
-        throw new Error('nobody calls it');
+    const { models, change } = setUp(
+      { a: 'one.example' },
+      {
+        more: ', resolve: true',
+        resolve: (host) =>
+          new Promise((answer) => {
+            answers.set(host, (address) => answer([{ address, family: 4 }]));
+          }),
+        onServers: () => changed.open(),
       },
-      close: () => Promise.resolve(),
-    });
-    const models = new RunnerModels({
-      settings: first,
-      providers: new Map(first.providers.map((each) => [each.id, createProvider(each)])),
-      createProvider,
-      resolve: (host) =>
-        new Promise((answer) => {
-          answers.set(host, (address) => answer([{ address, family: 4 }]));
-        }),
-      onServers: () => changed.open(),
-      onError: (error) => {
-        throw error;
-      },
-    });
+    );
     models.start();
     const use = models.use('a');
-    const second = settingsWith({ a: 'two.example' }, ', resolve: true');
-    await models.prepare(second);
-    models.take({ ...second, served: second.models });
+    await change({ a: 'two.example' });
     answers.get('one.example')?.('10.0.0.1');
     answers.get('two.example')?.('10.0.0.2');
     await changed.wait();

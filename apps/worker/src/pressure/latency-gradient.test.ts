@@ -1,14 +1,6 @@
+import { randomFrom } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { LatencyGradient } from './latency-gradient.ts';
-
-/** Numbers from 0 to 1, the same in each run. */
-function seeded(): () => number {
-  let state = 42;
-  return () => {
-    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
-    return state / 2 ** 32;
-  };
-}
 
 /** A time with a long tail: most are near the median, some are ten times as long. */
 function noisy(medianMs: number, random: () => number): number {
@@ -28,14 +20,14 @@ function* answers(count: number, answer: (at: number) => [number, number]): Gene
 
 describe('the gradient of latency', () => {
   it('leaves a healthy upstream alone, however noisy its latency is', () => {
-    const random = seeded();
+    const random = randomFrom(42);
     const shares = sharesOf(answers(20_000, () => [100, noisy(200, random)]));
     expect(shares.length).toBeGreaterThan(900);
     expect(new Set(shares)).toEqual(new Set([1]));
   });
 
   it('leaves it alone when prompts become long, which take longer', () => {
-    const random = seeded();
+    const random = randomFrom(42);
     const shares = sharesOf(
       answers(10_000, (at) => {
         const size = at < 5_000 || at % 3 === 0 ? 100 : 20_000;
@@ -46,14 +38,14 @@ describe('the gradient of latency', () => {
   });
 
   it('lowers the limit when prompts of the same size take several times as long', () => {
-    const random = seeded();
+    const random = randomFrom(42);
     const shares = sharesOf(answers(600, (at) => [100, noisy(at < 400 ? 200 : 1_600, random)]));
     expect(Math.min(...shares)).toBeCloseTo(0.9, 1);
     expect(shares.at(0)).toBe(1);
   });
 
   it('learns that an upstream has become faster', () => {
-    const random = seeded();
+    const random = randomFrom(42);
     const shares = sharesOf(
       answers(8_000, (at) => [100, noisy(at < 1_000 ? 2_000 : at < 7_000 ? 200 : 1_600, random)]),
     );

@@ -1,6 +1,6 @@
 import { loadSettings } from '@sluice/config';
-import type { Provider } from '@sluice/providers';
 import { describe, expect, it } from 'vitest';
+import { idleProvider } from '../../test/idle-upstreams.ts';
 import { metricsHeaders, pressureOf, slotsOf } from './pressure-settings.ts';
 
 it('reads the saturation of each replica at its own host, with the credentials', () => {
@@ -71,13 +71,7 @@ models:
 });
 
 describe('the slots of a route', () => {
-  const provider: Provider = {
-    id: 'up',
-    generate: () => {
-      throw new Error('nothing is called here');
-    },
-    close: () => Promise.resolve(),
-  };
+  const provider = idleProvider();
   const routes = [{ provider: 'up', model: 'm' }];
   const slotsWith = (models: { id: string; queue: string; concurrency?: number; routes: typeof routes }[]) =>
     slotsOf({ models, workerConcurrency: 32 })({ provider, model: 'm' });

@@ -1,17 +1,10 @@
-import type { Provider } from '@sluice/providers';
 import { describe, expect, it } from 'vitest';
+import { idleProvider } from '../../test/idle-upstreams.ts';
 import type { ModelRoute } from '../model-routes.ts';
 import { mostCallsToGoOn, orderServers, type ServerChoice } from './choose-server.ts';
 
-const provider = (id: string): Provider => ({
-  id,
-  generate: () => {
-    throw new Error('nobody calls it');
-  },
-  close: () => Promise.resolve(),
-});
 const routeTo = (name: string, id = 'up'): ModelRoute => ({
-  provider: provider(id),
+  provider: idleProvider(id),
   model: 'm',
   server: { name, key: `${id} ${name}` },
 });
@@ -115,7 +108,7 @@ describe('the order of servers', () => {
   });
 
   it('leaves everything else in its place', () => {
-    const plain: ModelRoute = { provider: provider('plain'), model: 'm' };
+    const plain: ModelRoute = { provider: idleProvider('plain'), model: 'm' };
     const routes = [plain, ...pool(3), routeTo('x', 'other'), routeTo('y', 'other')];
     const names = namesIn(routes, going('a'));
     expect(names[0]).toBe('plain');

@@ -2,6 +2,7 @@ import { loadSettings, type ProviderSettings } from '@sluice/config';
 import type { Provider } from '@sluice/providers';
 import { latch } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
+import { idleProvider } from '../../test/idle-upstreams.ts';
 import { ResolvedAddresses, type Resolve } from './resolved-addresses.ts';
 import { isPooled, ServerPool } from './server-pool.ts';
 
@@ -14,10 +15,7 @@ const fieldsOf = (fields: string): ProviderSettings => {
 function setUp(fields: string, resolve?: Resolve) {
   const closed: string[] = [];
   const createProvider = (settings: ProviderSettings, address = ''): Provider => ({
-    id: settings.id,
-    generate: () => {
-      throw new Error('nobody calls it');
-    },
+    ...idleProvider(settings.id),
     close: () => {
       closed.push(`${'baseUrl' in settings ? settings.baseUrl : ''} ${address}`.trim());
       return Promise.resolve();

@@ -232,9 +232,7 @@ describe('recorded streams through the packages of vendors', () => {
       const vendor = vendorNamed(name);
       answerVendor(vendor, upstream, replay(recording));
       const seen: ProviderChunk[] = [];
-      const failing = (async () => {
-        for await (const chunk of run(made(vendor), request())) seen.push(chunk);
-      })();
+      const failing = all(run(made(vendor), request()), seen);
       await expect(failing).rejects.toMatchObject({ code, disposition: 'retry' });
       await expect(failing).rejects.not.toThrowError(/secret|127\.0\.0\.1/);
       expect(seen).toEqual([{ type: 'text', delta: 'Hello' }]);

@@ -4,7 +4,7 @@ import { isObject } from '../json-fields.ts';
 import { withCustomInputs } from '../openai/custom-tools.ts';
 import { type Provider, type ProviderCall, type ProviderChunk, ProviderError } from '../provider.ts';
 import { refuseEmbedding } from '../refused-embedding.ts';
-import type { Timeouts } from '../upstream/silence-timer.ts';
+import type { OwnTimeouts, Timeouts } from '../upstream/silence-timer.ts';
 import { callOptions } from './call-options.ts';
 import { CallWatch } from './call-watch.ts';
 import { failureOf } from './failure.ts';
@@ -15,13 +15,9 @@ import type { LanguageModel } from './specification.ts';
 import { type FindModel, loadVendor, type VendorSettings } from './vendor-models.ts';
 import { WatchedFetch } from './watched-fetch.ts';
 
-export interface AiSdkSettings extends VendorSettings {
+export interface AiSdkSettings extends VendorSettings, OwnTimeouts {
   type: 'ai-sdk';
   id: string;
-  /** Time-outs of this upstream in place of the defaults, in milliseconds. */
-  connectMs?: number | undefined;
-  firstTokenMs?: number | undefined;
-  idleMs?: number | undefined;
   /** Whether media URLs that clients name may be passed on. Default: false. See `checkMediaUrl`. */
   fetchesUrls?: boolean | undefined;
 }

@@ -17,6 +17,14 @@ const call = (id: string, args = '{"a":1}') => ({
 });
 const output = (id: string, value: unknown) => ({ type: 'function_call_output', call_id: id, output: value });
 const text = (value: string) => ({ type: 'text', text: value });
+const file = (mediaType: string, filename?: string) => ({
+  ...{ type: 'file', ...(filename !== undefined && { filename }) },
+  ...{ data: { type: 'data', data: 'aGk=' }, mediaType },
+});
+const toolResult = (toolCallId: string, value: string) => ({
+  ...{ type: 'tool-result', toolCallId, toolName: 'look' },
+  output: { type: 'text', value },
+});
 const refused = expect.objectContaining({ code: 'invalid_prompt', disposition: 'fail', param: 'input' });
 
 describe('the options of a call', () => {
@@ -153,10 +161,7 @@ describe('the prompt', () => {
       },
       {
         role: 'tool',
-        content: [
-          { type: 'tool-result', toolCallId: 'c2', toolName: 'look', output: { type: 'text', value: 'two' } },
-          { type: 'tool-result', toolCallId: 'c1', toolName: 'look', output: { type: 'text', value: 'one' } },
-        ],
+        content: [toolResult('c2', 'two'), toolResult('c1', 'one')],
       },
       { role: 'user', content: [text('And?')] },
       { role: 'assistant', content: [text('Done.')] },
@@ -173,21 +178,7 @@ describe('the prompt', () => {
     expect(prompt(parts)).toEqual([
       {
         role: 'user',
-        content: [
-          { type: 'file', data: { type: 'data', data: 'aGk=' }, mediaType: 'image/png' },
-          {
-            type: 'file',
-            filename: 'notes.md',
-            data: { type: 'data', data: 'aGk=' },
-            mediaType: 'text/markdown',
-          },
-          {
-            type: 'file',
-            filename: 'a.bin',
-            data: { type: 'data', data: 'aGk=' },
-            mediaType: 'application/pdf',
-          },
-        ],
+        content: [file('image/png'), file('text/markdown', 'notes.md'), file('application/pdf', 'a.bin')],
       },
     ]);
     expect(options({ input: parts }, { specificationVersion: 'v2' }).prompt[0]?.content[0]).toEqual({
@@ -200,8 +191,8 @@ describe('the prompt', () => {
   it('carries URLs of clients only where the operator lets it', () => {
     const image = user({ type: 'input_image', image_url: 'https://example.com/a.png' });
     expect(() => options({ input: image })).toThrow(refused);
-    const file = user({ type: 'input_file', file_url: 'https://example.com/a.csv' });
-    const allowed = options({ input: [...image, ...file] }, { fetchesUrls: true });
+    const page = user({ type: 'input_file', file_url: 'https://example.com/a.csv' });
+    const allowed = options({ input: [...image, ...page] }, { fetchesUrls: true });
     expect(allowed.prompt.flatMap<unknown>(({ content }) => content)).toEqual([
       {
         type: 'file',
@@ -221,21 +212,11 @@ describe('the prompt', () => {
     expect(prompt([call('c1'), output('c1', [image])]).slice(1)).toEqual([
       {
         role: 'tool',
-        content: [
-          {
-            type: 'tool-result',
-            toolCallId: 'c1',
-            toolName: 'look',
-            output: { type: 'text', value: 'The output is attached below.' },
-          },
-        ],
+        content: [toolResult('c1', 'The output is attached below.')],
       },
       {
         role: 'user',
-        content: [
-          text('Attached to the output of c1:'),
-          { type: 'file', data: { type: 'data', data: 'aGk=' }, mediaType: 'image/png' },
-        ],
+        content: [text('Attached to the output of c1:'), file('image/png')],
       },
     ]);
   });

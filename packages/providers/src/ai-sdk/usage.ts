@@ -1,4 +1,4 @@
-import type { Usage } from '@sluice/contract';
+import { countedUsage, type Usage } from '@sluice/contract';
 import { countOf, type JsonObject, objectOf } from '../json-fields.ts';
 
 interface InputCounts {
@@ -17,15 +17,8 @@ export function usageOf({ usage: given, providerMetadata }: JsonObject): Usage |
   if (typeof total !== 'number' || typeof output !== 'number') return undefined;
   // Tokens that a cache took part in are input, whether or not a package counts them there.
   const input = Math.max(countOf(total), countOf(cached + written));
-  return {
-    input_tokens: input,
-    input_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
-    output_tokens: countOf(output),
-    output_tokens_details: {
-      reasoning_tokens: countOf(outputs ? outputs['reasoning'] : usage['reasoningTokens']),
-    },
-    total_tokens: input + countOf(output),
-  };
+  const reasoning = countOf(outputs ? outputs['reasoning'] : usage['reasoningTokens']);
+  return countedUsage(input, countOf(output), { cached, written, reasoning });
 }
 
 function inputOf(usage: JsonObject, metadata: JsonObject): InputCounts {

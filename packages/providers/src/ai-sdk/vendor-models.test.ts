@@ -1,6 +1,6 @@
 import { usageOf } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
-import { faultOfProvider, type ProviderSettings } from '../index.ts';
+import { faultOfProvider, type ProviderSettings, type ProviderTimeouts } from '../index.ts';
 import { all, request, run, timeouts } from '../../test/upstream-wires.ts';
 import { aiSdk } from './ai-sdk.ts';
 import { loadFactory } from './load-factory.ts';
@@ -14,10 +14,9 @@ const settings = (name: string, more: object = {}): ProviderSettings => ({
 });
 
 /** A provider over a package whose factory makes this model. */
-const providerOf = (model: object, exports: object = {}) =>
-  aiSdk({ type: 'ai-sdk', id: 'up', package: 'some-vendor' }, timeouts, async () => ({
+const providerOf = (model: object, more: Partial<ProviderTimeouts> = {}) =>
+  aiSdk({ type: 'ai-sdk', id: 'up', package: 'some-vendor' }, { ...timeouts, ...more }, async () => ({
     createVendor: () => ({ languageModel: () => model }),
-    ...exports,
   }));
 
 const modelOf = (specificationVersion: string, ...parts: unknown[]) => ({
@@ -164,10 +163,7 @@ describe('a package that does as it likes', () => {
 
   it('has its first token in time, whatever connections it uses', async () => {
     const silent = { specificationVersion: 'v4', doStream: () => new Promise(() => undefined) };
-    const short = { connectMs: 10, firstTokenMs: 20, idleMs: 1000 };
-    const provider = aiSdk({ type: 'ai-sdk', id: 'up', package: 'p' }, short, async () => ({
-      createVendor: () => () => silent,
-    }));
+    const provider = providerOf(silent, { connectMs: 10, firstTokenMs: 20 });
     await expect(all(run(provider, request()))).rejects.toThrowError(/too long to send a first token/);
   });
 
@@ -184,6 +180,7 @@ describe('a package that does as it likes', () => {
         }),
       }),
     };
+    // A vendor that is a function itself.
     const provider = aiSdk(
       { type: 'ai-sdk', id: 'up', package: 'p' },
       { ...timeouts, idleMs: 50 },

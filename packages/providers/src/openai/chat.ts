@@ -1,4 +1,4 @@
-import type { Timeouts } from '../upstream/silence-timer.ts';
+import type { OwnTimeouts, Timeouts } from '../upstream/silence-timer.ts';
 import { type HttpUpstreamSettings, isOpenAiHost } from '../upstream/http-upstream.ts';
 import { wantsLogprobs } from './logprob-fields.ts';
 import { ChatReader } from './chat-reader.ts';
@@ -7,12 +7,8 @@ import { type ChatRequestOptions, chatRequestBody } from './chat-request.ts';
 import type { Provider } from '../provider.ts';
 import { UpstreamProvider } from '../upstream/upstream-provider.ts';
 
-export interface OpenAiChatSettings extends HttpUpstreamSettings {
+export interface OpenAiChatSettings extends HttpUpstreamSettings, OwnTimeouts {
   type: 'openai-chat';
-  /** Time-outs of this upstream in place of the defaults, in milliseconds. */
-  connectMs?: number | undefined;
-  firstTokenMs?: number | undefined;
-  idleMs?: number | undefined;
   /** Whether this upstream may fetch media URLs that clients name. Default: false. See `checkMediaUrl`. */
   fetchesUrls?: boolean | undefined;
   /** The name under which `max_output_tokens` is sent. Default: `max_tokens`, except to OpenAI's own hosts. */

@@ -1,4 +1,4 @@
-import type { EmbeddingRequest, Generation, Usage } from '@sluice/contract';
+import { countedUsage, type EmbeddingRequest, type Generation } from '@sluice/contract';
 import { bytesOfNumber, embeddingInputs, printVector, vectorChunks } from '../embedding-texts.ts';
 import { countOf, isObject, type JsonObject, objectOf } from '../json-fields.ts';
 import type { ProviderCall, ProviderChunk, ProviderError } from '../provider.ts';
@@ -43,7 +43,7 @@ export async function* embed(
     call.signal.throwIfAborted();
   }
   // Servers that count nothing leave it out, or say zero. It is estimated then.
-  if (isCounted) yield { type: 'usage', usage: usageOf(tokens) };
+  if (isCounted) yield { type: 'usage', usage: countedUsage(tokens, 0) };
   yield { type: 'finish', reason: 'stop' };
 }
 
@@ -91,16 +91,6 @@ function vectorOf(value: unknown): string | undefined {
   const isVector = bytes.length > 0 && bytes.length % bytesOfNumber === 0;
   // Another spelling of the same bytes would be passed on to readers who may not know it.
   return isVector ? bytes.toString('base64') : undefined;
-}
-
-function usageOf(tokens: number): Usage {
-  return {
-    input_tokens: tokens,
-    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-    output_tokens: 0,
-    output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: tokens,
-  };
 }
 
 function malformed(providerId: string): ProviderError {

@@ -322,43 +322,33 @@ describe('ResponsesReader', () => {
     expect(readAll(events)).toEqual([{ type: 'text', delta: 'a' }, finish]);
   });
 
-  it.each<[string, object[], string, string]>([
-    ['the end without a terminal event', [text(0, 'a')], 'upstream_error', 'retry'],
-    [
-      'an error event, nested',
-      [{ type: 'error', error: { code: 'server_error' } }],
-      'upstream_error',
-      'retry',
-    ],
+  const broken = { code: 'upstream_error', disposition: 'retry' };
+  const tooLong = { code: 'context_length_exceeded', disposition: 'fail' };
+
+  it.each<[string, object[], object]>([
+    ['the end without a terminal event', [text(0, 'a')], broken],
+    ['an error event, nested', [{ type: 'error', error: { code: 'server_error' } }], broken],
     [
       'an error event, flat',
       [{ type: 'error', code: 'rate_limit_exceeded' }],
-      'server_is_overloaded',
-      'retry',
+      { code: 'server_is_overloaded', disposition: 'retry' },
     ],
     [
       'a failed response',
       [event('failed', { response: { error: { code: 'context_length_exceeded' } } })],
-      'context_length_exceeded',
-      'fail',
+      tooLong,
     ],
-    ['a failed response without an error', [event('failed', { response: {} })], 'upstream_error', 'retry'],
+    ['a failed response without an error', [event('failed', { response: {} })], broken],
     [
       'a cancelled response',
       [event('incomplete', { response: { incomplete_details: { reason: 'cancelled' } } })],
-      'upstream_error',
-      'retry',
+      broken,
     ],
-    ['a terminal event without its response', [event('completed')], 'upstream_error', 'retry'],
-    [
-      'a delta that is no text',
-      [event('output_text.delta', { output_index: 0, delta: 1 })],
-      'upstream_error',
-      'retry',
-    ],
-    ['a call without a name', [added(0, { type: 'function_call' })], 'upstream_error', 'retry'],
-  ])('fails on %s', (_, events, code, disposition) => {
-    expect(() => readAll(events)).toThrowError(expect.objectContaining({ code, disposition }));
+    ['a terminal event without its response', [event('completed')], broken],
+    ['a delta that is no text', [event('output_text.delta', { output_index: 0, delta: 1 })], broken],
+    ['a call without a name', [added(0, { type: 'function_call' })], broken],
+  ])('fails on %s', (_, events, failure) => {
+    expect(() => readAll(events)).toThrowError(expect.objectContaining(failure));
   });
 });
 

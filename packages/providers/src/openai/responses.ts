@@ -1,4 +1,4 @@
-import type { Timeouts } from '../upstream/silence-timer.ts';
+import type { OwnTimeouts, Timeouts } from '../upstream/silence-timer.ts';
 import { type HttpUpstreamSettings, isOpenAiHost } from '../upstream/http-upstream.ts';
 import { wantsLogprobs } from './logprob-fields.ts';
 import { wantedOrigin } from './opaque-reasoning.ts';
@@ -7,12 +7,8 @@ import { responsesRequestBody } from './responses-request.ts';
 import type { Provider } from '../provider.ts';
 import { UpstreamProvider } from '../upstream/upstream-provider.ts';
 
-export interface OpenAiResponsesSettings extends HttpUpstreamSettings {
+export interface OpenAiResponsesSettings extends HttpUpstreamSettings, OwnTimeouts {
   type: 'openai-responses';
-  /** Time-outs of this upstream in place of the defaults, in milliseconds. */
-  connectMs?: number | undefined;
-  firstTokenMs?: number | undefined;
-  idleMs?: number | undefined;
   /** Whether this upstream may fetch media URLs that clients name. Default: false. See `checkMediaUrl`. */
   fetchesUrls?: boolean | undefined;
 }

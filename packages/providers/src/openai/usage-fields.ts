@@ -1,4 +1,4 @@
-import type { Usage } from '@sluice/contract';
+import { countedUsage, type Usage } from '@sluice/contract';
 import { countOf, isObject, type JsonObject, objectOf } from '../json-fields.ts';
 
 /** The upstream's usage, under the names of either API; undefined unless it has both totals. */
@@ -10,19 +10,12 @@ export function usageFrom(value: unknown): Usage | undefined {
   if (typeof input !== 'number' || typeof output !== 'number') return undefined;
   const inputDetails = detailsOf(usage, 'input_tokens_details', 'prompt_tokens_details');
   const outputDetails = detailsOf(usage, 'output_tokens_details', 'completion_tokens_details');
-  return {
-    input_tokens: countOf(input),
-    input_tokens_details: {
-      cached_tokens: countOf(inputDetails['cached_tokens']),
-      // LiteLLM has another name for it.
-      cache_write_tokens: countOf(
-        inputDetails['cache_write_tokens'] ?? inputDetails['cache_creation_tokens'],
-      ),
-    },
-    output_tokens: countOf(output),
-    output_tokens_details: { reasoning_tokens: countOf(outputDetails['reasoning_tokens']) },
-    total_tokens: countOf(input) + countOf(output),
-  };
+  return countedUsage(countOf(input), countOf(output), {
+    cached: countOf(inputDetails['cached_tokens']),
+    // LiteLLM has another name for it.
+    written: countOf(inputDetails['cache_write_tokens'] ?? inputDetails['cache_creation_tokens']),
+    reasoning: countOf(outputDetails['reasoning_tokens']),
+  });
 }
 
 function detailsOf(usage: JsonObject, name: string, otherName: string): JsonObject {

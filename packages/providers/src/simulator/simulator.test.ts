@@ -80,18 +80,6 @@ describe('text', () => {
     expect(usage?.total_tokens).toBe((usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0));
   });
 
-  it('says before which stop sequence it has ended', async () => {
-    const whole = textOf(await ask({ input: 'Hello' }));
-    const [first = '', second = ''] = whole.split(' ');
-    const generation = { ...parseCreateResponse({ model: 'm', input: 'Hello' }), stop: ['\0', second] };
-    const chunks: ProviderChunk[] = [];
-    const call = { model: 'm', signal: new AbortController().signal, responseId: 'r', attempt: 1 };
-    const provider = simulator({ type: 'simulator', id: 'sim' });
-    for await (const chunk of provider.generate(generation, call)) chunks.push(chunk);
-    expect(textOf(chunks)).toBe(`${first} `);
-    expect(finishOf(chunks)).toEqual({ type: 'finish', reason: 'stop', stopSequence: second });
-  });
-
   it('stops at max_output_tokens', async () => {
     const chunks = await ask({ input: '[[sluice: tokens=100]] Go on', max_output_tokens: 16 });
     expect(deltas(chunks)).toHaveLength(16);

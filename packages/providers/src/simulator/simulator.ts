@@ -1,4 +1,5 @@
 import {
+  countedUsage,
   type EmbeddingRequest,
   estimateInputTokens,
   type FailureCode,
@@ -102,7 +103,10 @@ class Simulator implements Provider {
       }
       // An answer shorter than `after` is interrupted at its end, so that the directive always takes effect.
       if (interruption) await this.#interrupt(interruption, pacing);
-      yield { type: 'usage', usage: usageOf(estimateInputTokens(generation), tokens, reasoningTokens) };
+      yield {
+        type: 'usage',
+        usage: countedUsage(estimateInputTokens(generation), tokens, { reasoning: reasoningTokens }),
+      };
       const finish = calls.admit(finishOf(answer, { asked: reason ?? directives.stop, stopSequence }));
       if (finish) yield finish;
     } finally {
@@ -128,7 +132,7 @@ class Simulator implements Provider {
       pacing.close();
     }
     yield* simulateEmbeddings(generation, embedding);
-    yield { type: 'usage', usage: usageOf(estimateInputTokens(generation), 0, 0) };
+    yield { type: 'usage', usage: countedUsage(estimateInputTokens(generation), 0) };
     yield { type: 'finish', reason: 'stop' };
   }
 
@@ -226,14 +230,4 @@ function finishOf(
   if (asked !== undefined) return { type: 'finish', reason: asked };
   if (content.kind === 'calls') return { type: 'finish', reason: 'function_call' };
   return { type: 'finish', reason: 'stop', ...(stopSequence !== undefined && { stopSequence }) };
-}
-
-function usageOf(input: number, output: number, reasoning: number) {
-  return {
-    input_tokens: input,
-    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-    output_tokens: output,
-    output_tokens_details: { reasoning_tokens: reasoning },
-    total_tokens: input + output,
-  };
 }

@@ -40,7 +40,12 @@ function answering(pace?: ReadPace) {
   stream.onRequestStart(controller);
   stream.onResponseStart(controller, 200, { 'content-type': 'text/event-stream' });
   const receive = (text: string) => stream.onResponseData(controller, Buffer.from(text));
-  return { stream, controller, aborted, receive };
+  const take = () =>
+    stream.take().then(
+      () => 'an event',
+      (error: Error) => error.message,
+    );
+  return { stream, controller, aborted, receive, take };
 }
 
 const event = (data: string) => `data: ${data}\n\n`;
@@ -86,17 +91,14 @@ describe('the socket of an answer', () => {
   it('counts no pause of ours as silence, and counts that of the upstream', async () => {
     const room = latch();
     let isFull = true;
-    const { stream, aborted, receive } = answering({
+    const { stream, aborted, receive, take } = answering({
       took: () => undefined,
       readAhead: () => (isFull ? room.wait() : undefined),
     });
     receive(event('a'));
     await stream.take();
     stream.answering();
-    const next = stream.take().then(
-      () => 'an event',
-      (error: Error) => error.message,
-    );
+    const next = take();
     await vi.advanceTimersByTimeAsync(10 * timeouts.idleMs);
     expect(aborted).toEqual([]);
     isFull = false;
@@ -108,13 +110,8 @@ describe('the socket of an answer', () => {
   });
 
   it('may take as long as it likes while no gap between two events is too long', async () => {
-    const { stream, aborted, receive } = answering();
+    const { stream, aborted, receive, take } = answering();
     stream.answering();
-    const take = () =>
-      stream.take().then(
-        () => 'an event',
-        (error: Error) => error.message,
-      );
     for (let at = 0; at < 8; at += 1) {
       const taken = take();
       await vi.advanceTimersByTimeAsync(timeouts.idleMs - 100);
@@ -130,15 +127,12 @@ describe('the socket of an answer', () => {
 
   it('has the whole time for a first token beside a pause of ours', async () => {
     const room = latch();
-    const { stream, aborted, receive } = answering({
+    const { stream, aborted, receive, take } = answering({
       took: () => undefined,
       readAhead: () => room.wait(),
     });
     receive('data: half');
-    const next = stream.take().then(
-      () => 'an event',
-      (error: Error) => error.message,
-    );
+    const next = take();
     await vi.advanceTimersByTimeAsync(10 * timeouts.firstTokenMs);
     expect(aborted).toEqual([]);
     room.open();

@@ -12,7 +12,17 @@ import {
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Provider, type ProviderChunk, ProviderError, type ReadPace } from '../provider.ts';
 import { createProvider, type ProviderSettings, type ProviderTimeouts } from '../registry.ts';
-import { all, chat, request, responses, run, send, timeouts, tools } from '../../test/upstream-wires.ts';
+import {
+  all,
+  sending,
+  chat,
+  request,
+  responses,
+  run,
+  send,
+  timeouts,
+  tools,
+} from '../../test/upstream-wires.ts';
 
 /** Bytes of buffers that something still needs. */
 function externalBytes(): number {
@@ -68,11 +78,7 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
   });
 
   it('is sent the key and asked for an event stream without encoding', async () => {
-    answer(async ({ stream }) => {
-      const out = stream();
-      await send(out, wire.finish('stop'));
-      out.done();
-    });
+    answer(sending(wire.finish('stop')));
     await all(run(made({ apiKey: 'k1' }), request()));
     expect(upstream.requests[0]).toMatchObject({
       headers: {
@@ -86,11 +92,7 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
   });
 
   it('is sent a long request whole, which is printed piece by piece', async () => {
-    answer(async ({ stream }) => {
-      const out = stream();
-      await send(out, wire.finish('stop'));
-      out.done();
-    });
+    answer(sending(wire.finish('stop')));
     const text = 'é'.repeat(4 * 1024 * 1024);
     const printing = vi.spyOn(JSON, 'stringify');
     try {
@@ -132,11 +134,7 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
   });
 
   it('keeps its connections for the next calls', async () => {
-    answer(async ({ stream }) => {
-      const out = stream();
-      await send(out, [wire.text('a'), ...wire.finish('stop')]);
-      out.done();
-    });
+    answer(sending([wire.text('a'), ...wire.finish('stop')]));
     const provider = made();
     for (let at = 0; at < 8; at += 1) await all(run(provider, request()));
     expect(upstream.requests).toHaveLength(8);
@@ -145,11 +143,7 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
   });
 
   it('is paced by every event, also by those that say nothing', async () => {
-    answer(async ({ stream }) => {
-      const out = stream();
-      await send(out, [wire.text('a'), ...Array.from({ length: 5 }, () => ({})), ...wire.finish('stop')]);
-      out.done();
-    });
+    answer(sending([wire.text('a'), ...Array.from({ length: 5 }, () => ({})), ...wire.finish('stop')]));
     const told: boolean[] = [];
     const pace: ReadPace = {
       took: (_characters, { hasOutput }) => void told.push(hasOutput),
@@ -197,11 +191,7 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
   });
 
   it('has finished once it said so, even when the connection breaks then', async () => {
-    answer(async ({ stream }) => {
-      const out = stream();
-      await send(out, [wire.text('a'), ...wire.finish('stop')]);
-      out.cut();
-    });
+    answer(sending([wire.text('a'), ...wire.finish('stop')], 'cut'));
     // The reset may overtake what the kernel still holds; then it is a break in the middle like any other.
     const outcome = await all(run(made(), request())).then((chunks) => chunks.at(-1), String);
     expect([{ type: 'finish', reason: 'stop' }, expect.stringContaining('ProviderError')]).toContainEqual(
@@ -211,30 +201,9 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
 
   it.each<[string, UpstreamHandler]>([
     ['a reset before the answer', ({ cut }) => cut()],
-    [
-      'a reset in the middle',
-      async ({ stream }) => {
-        const out = stream();
-        await out.send(wire.text('a'));
-        out.cut();
-      },
-    ],
-    [
-      'an end without a finish',
-      async ({ stream }) => {
-        const out = stream();
-        await out.send(wire.text('a'));
-        out.end();
-      },
-    ],
-    [
-      'an end marker without a finish',
-      async ({ stream }) => {
-        const out = stream();
-        await out.send(wire.text('a'));
-        out.done();
-      },
-    ],
+    ['a reset in the middle', sending([wire.text('a')], 'cut')],
+    ['an end without a finish', sending([wire.text('a')], 'end')],
+    ['an end marker without a finish', sending([wire.text('a')])],
     ['an end without anything', ({ stream }) => stream().end()],
     ['a page of HTML', ({ text }) => text(200, 'text/html', '<html>Welcome</html>')],
     ['an answer that is no stream', ({ json }) => json(200, { choices: [] })],
@@ -252,14 +221,7 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
         out.done();
       },
     ],
-    [
-      'an error object in the stream',
-      async ({ stream }) => {
-        const out = stream();
-        await send(out, [wire.text('a'), wire.error, ...wire.finish('stop')]);
-        out.done();
-      },
-    ],
+    ['an error object in the stream', sending([wire.text('a'), wire.error, ...wire.finish('stop')])],
     ['a status of its own fault', ({ json }) => json(503, {})],
   ])('fails on %s', async (_, handler) => {
     answer(handler);
@@ -357,9 +319,7 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
       await hang();
     });
     const chunks: ProviderChunk[] = [];
-    const failing = (async () => {
-      for await (const chunk of run(made({ idleMs: 1_000 }), request())) chunks.push(chunk);
-    })();
+    const failing = all(run(made({ idleMs: 1_000 }), request()), chunks);
     await expect(failing).rejects.toMatchObject({
       ...broken,
       message: expect.stringContaining('fell silent'),
@@ -393,11 +353,7 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
   });
 
   it('answers a request that is printed while the provider closes, and none after it', async () => {
-    answer(async ({ stream }) => {
-      const out = stream();
-      await send(out, wire.finish('stop'));
-      out.done();
-    });
+    answer(sending(wire.finish('stop')));
     const provider = made();
     const input = [{ type: 'message', role: 'user', content: 'x'.repeat(4 * 1024 * 1024) }];
     const chunks = all(run(provider, request({ input })));

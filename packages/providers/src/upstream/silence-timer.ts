@@ -8,6 +8,9 @@ export interface Timeouts {
   idleMs: number;
 }
 
+/** Time-outs of an upstream in place of the defaults. */
+export type OwnTimeouts = { [Name in keyof Timeouts]?: number | undefined };
+
 export interface SilenceTimerOptions {
   /** Whether the call waits for the upstream, and not for the consumer. */
   isAwaited: () => boolean;

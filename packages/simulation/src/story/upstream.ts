@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Usage } from '@sluice/contract';
+import { countedUsage } from '@sluice/contract';
 import { type Provider, type ProviderCall, type ProviderChunk, ProviderError } from '@sluice/providers';
 import type { SimulatedProcess } from '../world/simulated-process.ts';
 import type { CallEnd, CallPlan, PromptPlan } from './scenario.ts';
@@ -26,13 +26,7 @@ export interface UpstreamCall {
   isOver: boolean;
 }
 
-const usage: Usage = {
-  input_tokens: 3,
-  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-  output_tokens: 2,
-  output_tokens_details: { reasoning_tokens: 0 },
-  total_tokens: 5,
-};
+const usage = countedUsage(3, 2);
 
 /** Token `at`, from 1, of call `call`, from 1: text that was lost, repeated or mixed shows by itself. */
 export function tokenOf(
