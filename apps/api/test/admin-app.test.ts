@@ -4,26 +4,17 @@ import { tenantListSchema } from '@sluice/contract/admin';
 import { queueName } from '@sluice/queue';
 import { eventually, latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
+import { eachTestApi } from './kept-api.ts';
 import { apiKeys, model, type TestApi } from './test-api.ts';
 import { adminAppOf } from './test-admin.ts';
 
-const takeTestApi = keepTestApis();
-
 const token = 'admin-token-of-the-test';
 
-let api: TestApi;
+const api = eachTestApi();
 let admin: FastifyInstance;
 
-beforeEach(async () => {
-  api = await takeTestApi();
-  await build();
-});
-
-afterEach(async () => {
-  await admin.close();
-  await api.stop();
-});
+beforeEach(() => build());
+afterEach(() => admin.close());
 
 interface BuildOptions {
   withToken?: boolean;

@@ -2,30 +2,18 @@ import { newResponseId } from '@sluice/contract';
 import { responseDetailSchema } from '@sluice/contract/admin';
 import { randomBytes } from '@sluice/runtime';
 import { eventually, latch } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
 import { apiKeys, model, type TestApi } from './test-api.ts';
-import { startTestAdmin, type TestAdmin } from './test-admin.ts';
+import { eachTestAdmin } from './test-admin.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-let admin: TestAdmin;
-
-async function start(options: Parameters<typeof takeTestApi>[0] = {}): Promise<void> {
-  api = await takeTestApi(options);
-  admin = await startTestAdmin(api);
-}
-beforeEach(() => start());
-afterEach(async () => {
-  await admin.stop();
-  await api.stop();
-});
+const api = eachTestApi();
+const admin = eachTestAdmin(api);
 
 const withoutWorker = async () => {
   await admin.stop();
-  await api.stop();
-  await start({ withoutWorker: true });
+  await api.start({ withoutWorker: true });
+  await admin.start();
 };
 
 async function ended(body: object, key = apiKeys.first): Promise<string> {

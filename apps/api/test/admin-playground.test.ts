@@ -1,24 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { eventually, freePort, latch, readSse, within } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi } from './test-api.ts';
-import { actionToken, startTestAdmin, type TestAdmin } from './test-admin.ts';
+import { describe, expect, it } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
+import { actionToken, eachTestAdmin } from './test-admin.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-let admin: TestAdmin;
-
-beforeEach(async () => {
-  api = await takeTestApi();
-  admin = await startTestAdmin(api);
-});
-afterEach(async () => {
-  await admin.stop();
-  await api.stop();
-});
+const api = eachTestApi();
+const admin = eachTestAdmin(api);
 
 const withKey = { 'sluice-api-key': apiKeys.first, 'content-type': 'application/json' };
 const post = (path: string, body: object, more: RequestInit = {}) =>
@@ -35,8 +24,7 @@ async function behind(answer: (request: IncomingMessage, response: ServerRespons
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : 0;
-  await admin.stop();
-  admin = await startTestAdmin(api, { apiUrl: `http://127.0.0.1:${port}` });
+  await admin.start({ apiUrl: `http://127.0.0.1:${port}` });
   return server;
 }
 
@@ -190,8 +178,7 @@ describe('the playground', () => {
   });
 
   it('says when the API does not answer', async () => {
-    await admin.stop();
-    admin = await startTestAdmin(api, { apiUrl: `http://127.0.0.1:${await freePort()}` });
+    await admin.start({ apiUrl: `http://127.0.0.1:${await freePort()}` });
     expect(await admin.ask('/playground/v1/models', { headers: withKey })).toMatchObject({
       status: 503,
       body: { error: { code: 'server_is_overloaded' } },

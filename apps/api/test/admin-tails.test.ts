@@ -1,25 +1,14 @@
 import type { TailEvent } from '@sluice/contract/admin';
 import { tailEndSchema, tailEventSchema } from '@sluice/contract/admin';
 import { eventually, latch, sseFrames, within } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Run } from './scripted-worker.ts';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi } from './test-api.ts';
-import { operatorOf, actionToken, startTestAdmin, type TestAdmin } from './test-admin.ts';
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
+import { operatorOf, actionToken, eachTestAdmin } from './test-admin.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-let admin: TestAdmin;
-
-beforeEach(async () => {
-  api = await takeTestApi();
-  admin = await startTestAdmin(api);
-});
-afterEach(async () => {
-  await admin.stop();
-  await api.stop();
-});
+const api = eachTestApi();
+const admin = eachTestAdmin(api);
 
 interface Tail {
   events: TailEvent[];
@@ -216,9 +205,8 @@ describe('whoever watches', () => {
 
 describe('tails', () => {
   it('are bounded, and make room when their readers leave', async () => {
-    await admin.stop();
     const tails = { most: 2, pollMs: { first: 20, longest: 50 } };
-    admin = await startTestAdmin(api, { operator: operatorOf(api, { tails }) });
+    await admin.start({ operator: operatorOf(api, { tails }) });
     const running = hold();
     const { json } = await api.create({ model, input: 'Hi', background: true });
     await running;

@@ -1,17 +1,13 @@
 import { compactionSchema } from '@sluice/contract';
 import { eventually } from '@sluice/testing';
-import { afterEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { type Answer, apiKeys, model, type TestApi, type TestApiOptions } from './test-api.ts';
+import { describe, expect, it } from 'vitest';
+import { startableTestApi } from './kept-api.ts';
+import { type Answer, apiKeys, model, type TestApiOptions } from './test-api.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-
-afterEach(() => api.stop());
+const api = startableTestApi();
 
 async function start(options: TestApiOptions = {}): Promise<void> {
-  api = await takeTestApi(options);
+  await api.start(options);
   api.worker.onRun((run) => {
     run.think('What matters here?');
     run.say('They spoke of rain.');

@@ -1,19 +1,9 @@
 import { checkEventGrammar, checkResponse, eventually, latch, readSse, sseFrames } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi } from './test-api.ts';
+import { describe, expect, it } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-
-beforeEach(async () => {
-  api = await takeTestApi();
-});
-
-afterEach(async () => {
-  await api.stop();
-});
+const api = eachTestApi();
 
 const mounts = [
   ['/v1', 'response'],
@@ -98,8 +88,7 @@ describe('a synchronous call', () => {
 
 describe('a synchronous call that takes too long', () => {
   it('answers 504 and cancels the response', async () => {
-    await api.stop();
-    api = await takeTestApi({ syncWaitMs: 100 });
+    await api.start({ syncWaitMs: 100 });
     api.worker.onRun((run) => run.hang());
     const answer = await api.create({ model, input: 'Hi' });
     expect(answer.status).toBe(504);
@@ -111,8 +100,7 @@ describe('a synchronous call that takes too long', () => {
   });
 
   it('while nobody ran it cancels it before anybody does', async () => {
-    await api.stop();
-    api = await takeTestApi({ syncWaitMs: 100, withoutWorker: true });
+    await api.start({ syncWaitMs: 100, withoutWorker: true });
     expect((await api.create({ model, input: 'Hi' })).status).toBe(504);
     expect(await api.queue.counts(model)).toMatchObject({ waiting: 0, active: 0 });
   });

@@ -1,22 +1,12 @@
 import { stream } from '@durable-streams/client';
 import { checkEventGrammar, eventually, latch, readSse, within } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
-
-const takeTestApi = keepTestApis();
+import { describe, expect, it, vi } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
 type Event = { type: string; sequence_number: number } & Record<string, unknown>;
 
-let api: TestApi;
-
-beforeEach(async () => {
-  api = await takeTestApi({ longPollMs: 2_000 });
-});
-
-afterEach(async () => {
-  await api.stop();
-});
+const api = eachTestApi({ longPollMs: 2_000 });
 
 const authorization = `Bearer ${apiKeys.first}`;
 
@@ -288,8 +278,7 @@ describe('a long-poll', () => {
   });
 
   it('is answered when the process stops', async () => {
-    await api.stop();
-    api = await startTestApi({ longPollMs: 60_000 });
+    await api.start({ longPollMs: 60_000, isKept: false });
     const { id, end } = await startTalk();
     const polled = read(id, '?offset=now&live=long-poll');
     await eventually(() => api.open.size === 1);
@@ -331,8 +320,7 @@ describe('an event stream', () => {
   });
 
   it('ends in good order when the process stops, so that its reader comes back', async () => {
-    await api.stop();
-    api = await startTestApi();
+    await api.start({ isKept: false });
     const { id, end } = await startTalk();
     const reading = read(id, '?offset=-1&live=sse');
     await eventually(() => api.open.size === 1);

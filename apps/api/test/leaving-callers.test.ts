@@ -1,20 +1,13 @@
 import { eventually, latch, within } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi } from './test-api.ts';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
+const api = eachTestApi();
 let caller: AbortController;
 
-beforeEach(async () => {
-  api = await takeTestApi();
+beforeEach(() => {
   caller = new AbortController();
-});
-
-afterEach(async () => {
-  await api.stop();
 });
 
 const messages = [{ role: 'user', content: 'Hi' }];
@@ -57,8 +50,7 @@ function runThatHangs() {
 
 describe('a caller who leaves', () => {
   it('while the response waits in the queue, cancels it before anybody runs it', async () => {
-    await api.stop();
-    api = await takeTestApi({ withoutWorker: true });
+    await api.start({ withoutWorker: true });
     const answer = ask();
     const id = await theResponse();
     caller.abort();
@@ -68,8 +60,7 @@ describe('a caller who leaves', () => {
   });
 
   it('while a stream waits in the queue, cancels it before anybody runs it', async () => {
-    await api.stop();
-    api = await takeTestApi({ withoutWorker: true });
+    await api.start({ withoutWorker: true });
     await api.stream({ model, input: 'Hi' }, { signal: caller.signal });
     const id = await theResponse();
     caller.abort();

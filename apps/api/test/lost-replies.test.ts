@@ -1,9 +1,10 @@
 import { eventually, latch, type RedisProxy, readSse, startRedisProxy, testRedis } from '@sluice/testing';
 import type { Run } from './scripted-worker.ts';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { type Answer, model, startTestApi, type TestApi } from './test-api.ts';
+import { startableTestApi } from './kept-api.ts';
+import { type Answer, model } from './test-api.ts';
 
-let api: TestApi;
+const api = startableTestApi();
 const proxies: RedisProxy[] = [];
 
 async function proxy(options?: { delayMs: number }): Promise<RedisProxy> {
@@ -25,7 +26,7 @@ describe('a reply that is lost with its connection', () => {
 
   beforeEach(async () => {
     commands = await proxy();
-    api = await startTestApi({ commandsUrl: commands.url });
+    await api.start({ commandsUrl: commands.url });
     // Scripts are known to the server from here on.
     expect((await api.create({ model, input: 'Hi' })).status).toBe(200);
   });
@@ -86,7 +87,7 @@ describe('a reply that is lost with its connection', () => {
 describe('a store that is out of reach for longer than a request may wait', () => {
   it('makes a refused response run at worst until it is back, and counts it', async () => {
     const commands = await proxy();
-    api = await startTestApi({ commandsUrl: commands.url });
+    await api.start({ commandsUrl: commands.url });
     const begun = latch<Run>();
     api.worker.onRun((run) => {
       begun.open(run);
@@ -113,7 +114,7 @@ describe('a store that is out of reach for longer than a request may wait', () =
 describe('a subscription that is cut again and again', () => {
   it('ends no caller that waits', async () => {
     const [commands, subscriber] = [await proxy({ delayMs: 5 }), await proxy({ delayMs: 5 })];
-    api = await startTestApi({ commandsUrl: commands.url, subscriberUrl: subscriber.url });
+    await api.start({ commandsUrl: commands.url, subscriberUrl: subscriber.url });
     const store = await testRedis(commands.url);
     const answers: Promise<Answer>[] = [];
     const waiting = new Set<Promise<Answer>>();

@@ -1,18 +1,16 @@
 import { checkEventGrammar, eventually, readSse } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
-
-let api: TestApi;
+import { beforeAll, describe, expect, it } from 'vitest';
+import { oneTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
 // The api lives, and its lease has lapsed: workers take its callers for gone after some seconds.
-beforeAll(async () => {
-  api = await startTestApi({ withoutLease: true });
+const api = oneTestApi({ withoutLease: true });
+beforeAll(() => {
   api.worker.onRun(async (run) => {
     run.say('Half an answer');
     await run.hang();
   });
 });
-afterAll(() => api.stop());
 
 describe('a caller who is still there when its response is ended as one that nobody waits for', () => {
   it('is told to come back, and not that it cancelled, or reads a failure at the end of its stream', async () => {

@@ -1,13 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi } from './test-api.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
-const takeTestApi = keepTestApis();
+const api = eachTestApi();
 
-let api: TestApi;
-
-beforeEach(async () => {
-  api = await takeTestApi();
+beforeEach(() => {
   api.worker.onRun((run) => {
     run.think('Let me ');
     run.think('think.');
@@ -15,8 +12,6 @@ beforeEach(async () => {
     return run.complete();
   });
 });
-
-afterEach(() => api.stop());
 
 interface Item {
   type: string;

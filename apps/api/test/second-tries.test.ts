@@ -1,20 +1,10 @@
 import { CallerStore } from '@sluice/response-store';
 import { eventually, latch, readSse } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi } from './test-api.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-
-beforeEach(async () => {
-  api = await takeTestApi();
-});
-afterEach(async () => {
-  vi.restoreAllMocks();
-  await api.stop();
-});
+const api = eachTestApi();
 
 const authorized = { authorization: `Bearer ${apiKeys.first}` };
 const keyed = { headers: { 'Idempotency-Key': 'once' } };

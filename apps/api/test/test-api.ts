@@ -46,6 +46,8 @@ export const apiKeys = {
 export const model = 'm';
 
 export interface TestApiOptions {
+  /** Whether another test may have it, too, which is true by default; see `keepTestApis`. */
+  isKept?: boolean;
   redisUrl?: string;
   /** Ways of the api to the same Redis that a test can make unreliable. */
   commandsUrl?: string;

@@ -8,10 +8,8 @@ import fastify from 'fastify';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { BodyBudget } from '../src/bodies/body-budget.ts';
 import { registerUnreadAnswers } from '../src/plugins/unread-answers.ts';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi } from './test-api.ts';
-
-const takeTestApi = keepTestApis();
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
 /** Far shorter than the half minute of the service. */
 const stalledMs = 300;
@@ -20,20 +18,16 @@ const stalledBesideOthersMs = 2_000;
 /** More than the buffers of both sockets take. */
 const text = 'x'.repeat(10_000_000);
 
-let api: TestApi;
+const api = eachTestApi({ stalledMs });
 
-beforeEach(async () => {
-  api = await takeTestApi({ stalledMs });
+beforeEach(() => {
   api.worker.onRun(async (run) => {
     run.say(text);
     await run.complete();
   });
 });
 
-afterEach(async () => {
-  vi.useRealTimers();
-  await api.stop();
-});
+afterEach(() => void vi.useRealTimers());
 
 /** A caller that sends a request and reads only when the test says so, and the api's side of its connection. */
 async function caller(method: string, path: string, body = ''): Promise<{ socket: Socket; served: Socket }> {
@@ -98,8 +92,7 @@ describe('an answer that its caller does not read', () => {
   });
 
   it('counts as held for its tenant, once for all who read it', async () => {
-    await api.stop();
-    api = await takeTestApi({ stalledMs: stalledBesideOthersMs, bodyBytesInFlight: 5 * text.length });
+    await api.start({ stalledMs: stalledBesideOthersMs, bodyBytesInFlight: 5 * text.length });
     api.worker.onRun(async (run) => {
       run.say(text);
       await run.complete();
@@ -161,8 +154,7 @@ describe('an answer that its caller does not read', () => {
   });
 
   it('makes that of a create wait for room, since its work is done', async () => {
-    await api.stop();
-    api = await takeTestApi({ stalledMs: stalledBesideOthersMs, bodyBytesInFlight: 3 * text.length });
+    await api.start({ stalledMs: stalledBesideOthersMs, bodyBytesInFlight: 3 * text.length });
     api.worker.onRun(async (run) => {
       run.say(text);
       await run.complete();
