@@ -73,16 +73,11 @@ describe('the playground', () => {
 
   it('leaves with its browser, while it waits and in the middle of a stream', async () => {
     for (const stream of [false, true]) {
-      const begun = latch<AbortSignal>();
-      api.worker.onRun(async (run) => {
-        run.say('Hello');
-        begun.open(run.cancelled);
-        await run.hang();
-      });
+      const { begun } = api.worker.hold('Hello');
       const leaving = new AbortController();
       const asked = post('/v1/responses', { model, input: 'Hi', stream }, { signal: leaving.signal });
       asked.catch(() => undefined);
-      const cancelled = await begun.wait();
+      const { cancelled } = await begun.wait();
       if (stream) await (await asked).body?.getReader().read();
       leaving.abort();
       await eventually(() => cancelled.aborted);

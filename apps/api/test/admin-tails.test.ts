@@ -1,8 +1,7 @@
 import type { TailEvent } from '@sluice/contract/admin';
 import { tailEndSchema, tailEventSchema } from '@sluice/contract/admin';
-import { eventually, latch, sseFrames, within } from '@sluice/testing';
+import { eventually, sseFrames, within } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
-import type { Run } from './scripted-worker.ts';
 import { eachTestApi } from './kept-api.ts';
 import { apiKeys, model } from './test-api.ts';
 import { operatorOf, actionToken, eachTestAdmin } from './test-admin.ts';
@@ -38,14 +37,7 @@ const numbers = ({ events }: Tail) => events.map((event) => event.sequence_numbe
 const withToken = { 'sluice-action-token': actionToken };
 
 /** The next run, which says what the test says. */
-function hold(): Promise<Run> {
-  const begun = latch<Run>();
-  api.worker.onRun((run) => {
-    begun.open(run);
-    return run.hang();
-  });
-  return begun.wait();
-}
+const hold = () => api.worker.hold().begun.wait();
 
 async function streamed(): Promise<string> {
   const answer = await api.stream({ model, input: 'Hi' }, { key: apiKeys.second });

@@ -101,10 +101,7 @@ describe('a chat completion', () => {
 
   it('of any length arrives whole', async () => {
     const text = 'Long text, \u20ac "quoted" and so on. '.repeat(40_000);
-    api.worker.onRun(async (run) => {
-      run.say(text);
-      await run.complete();
-    });
+    api.worker.answer(text);
     expect((await create()).json()).toMatchObject({ choices: [{ message: { content: text } }] });
     const chunks = (await stream()) as { choices?: { delta: { content?: string } }[] }[];
     expect(chunks.map(({ choices }) => choices?.[0]?.delta.content ?? '').join('')).toBe(text);

@@ -148,11 +148,7 @@ describe('compacting a conversation', () => {
 
   it('ends with its caller', async () => {
     await start();
-    const hanging = Promise.withResolvers<AbortSignal>();
-    api.worker.onRun((run) => {
-      hanging.resolve(run.cancelled);
-      return run.hang();
-    });
+    const { begun } = api.worker.hold();
     const leaving = new AbortController();
     const answer = fetch(`${await api.listen()}/v1/responses/compact`, {
       method: 'POST',
@@ -160,7 +156,7 @@ describe('compacting a conversation', () => {
       body: JSON.stringify({ model, input: 'Hi' }),
       signal: leaving.signal,
     });
-    const cancelled = await hanging.promise;
+    const { cancelled } = await begun.wait();
     leaving.abort();
     await expect(answer).rejects.toThrow();
     await eventually(() => expect(cancelled.aborted).toBe(true));
@@ -242,10 +238,7 @@ describe('a compacted conversation', () => {
 
   it('counts as many tokens as its summary has', async () => {
     await start();
-    api.worker.onRun((run) => {
-      run.say('x'.repeat(4_000));
-      return run.complete();
-    });
+    api.worker.answer('x'.repeat(4_000));
     const { output } = await windowOf({ model, input: 'Hi' });
     const refused = await api.create({ model: 'small', input: output });
     expect(refused.json()).toMatchObject({ error: { code: 'context_length_exceeded' } });

@@ -1,4 +1,4 @@
-import { checkEventGrammar, checkResponse, eventually, latch, readSse, sseFrames } from '@sluice/testing';
+import { checkEventGrammar, checkResponse, eventually, readSse, sseFrames } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { eachTestApi } from './kept-api.ts';
 import { apiKeys, model } from './test-api.ts';
@@ -134,11 +134,7 @@ describe('a stream', () => {
   });
 
   it('says created before anybody runs the response', async () => {
-    const goOn = latch();
-    api.worker.onRun(async (run) => {
-      await goOn.wait();
-      await run.complete();
-    });
+    const { goOn } = api.worker.hold();
     const response = await api.stream({ model, input: 'Hi' });
     const frames = sseFrames(bodyOf(response));
     expect((await frames.next()).value).toMatchObject({ event: 'response.created' });
@@ -168,10 +164,7 @@ describe('a stream', () => {
 
   it('carries any text in one data line', async () => {
     const text = 'a\u2028b\u2029c\r\nd\ne\rf\u0000g\u{1F600}h"i\\j data: [DONE]\n\nevent: x';
-    api.worker.onRun(async (run) => {
-      run.say(text);
-      await run.complete();
-    });
+    api.worker.answer(text);
     const answer = await (await api.stream({ model, input: 'Hi' })).text();
     const { events, problems } = await readSse(answer);
     expect(problems).toEqual([]);
@@ -185,10 +178,7 @@ describe('a stream', () => {
   });
 
   it('pads deltas to common sizes only when asked to', async () => {
-    api.worker.onRun(async (run) => {
-      for (const word of ['a', 'bc', 'def', 'ghij'.repeat(40)]) run.say(word);
-      await run.complete();
-    });
+    api.worker.answer('a', 'bc', 'def', 'ghij'.repeat(40));
     const plain = await readSse(await (await api.stream({ model, input: 'Hi' })).text());
     expect(plain.data.join('')).not.toContain('obfuscation');
     const wanted = { model, input: 'Hi', stream_options: { include_obfuscation: true } };

@@ -1,5 +1,5 @@
 import { stream } from '@durable-streams/client';
-import { checkEventGrammar, eventually, latch, readSse, within } from '@sluice/testing';
+import { checkEventGrammar, eventually, readSse, within } from '@sluice/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { eachTestApi } from './kept-api.ts';
 import { apiKeys, model } from './test-api.ts';
@@ -38,13 +38,7 @@ async function shown(id: string, mount = '/v1'): Promise<unknown[]> {
 
 /** Starts a response in the background as a stream, and leaves the stream. */
 async function startTalk() {
-  const begun = latch<() => void>();
-  const over = latch();
-  api.worker.onRun(async (run) => {
-    begun.open(() => run.say('word '));
-    await over.wait();
-    await run.complete();
-  });
+  const { begun, goOn } = api.worker.hold();
   const leaving = new AbortController();
   const answer = await api.stream({ model, input: 'Hi', background: true }, { signal: leaving.signal });
   const reader = answer.body?.getReader();
@@ -53,7 +47,8 @@ async function startTalk() {
   leaving.abort();
   // Tests wait for the request that they make next.
   await eventually(() => api.open.size === 0);
-  return { id, say: await begun.wait(), end: () => over.open() };
+  const run = await begun.wait();
+  return { id, say: () => run.say('word '), end: () => goOn.open() };
 }
 
 async function finished(mount = '/v1'): Promise<string> {
@@ -249,17 +244,10 @@ describe('a long-poll', () => {
   });
 
   it('keeps a response in the foreground alive, between two of them as well', async () => {
-    const begun = latch();
-    const over = latch();
-    api.worker.onRun(async (run) => {
-      begun.open();
-      await over.wait();
-      await run.complete();
-    });
+    const { begun, goOn } = api.worker.hold();
     const leaving = new AbortController();
     const answer = await api.stream({ model, input: 'Hi' }, { signal: leaving.signal });
-    await begun.wait();
-    const id = api.worker.runs[0]?.record.id ?? '';
+    const { id } = (await begun.wait()).record;
     const { next } = await eventually(async () => {
       const page = await read(id);
       return page.events().length === 3 ? page : undefined;
@@ -272,7 +260,7 @@ describe('a long-poll', () => {
     await answer.text().catch(() => undefined);
     expect((await polled).status).toBe(204);
     expect((await api.get(`/v1/responses/${id}`)).json()).toMatchObject({ status: 'in_progress' });
-    over.open();
+    goOn.open();
     const rest = await read(id, `?offset=${next}&live=long-poll`);
     expect(rest.events().at(-1)).toMatchObject({ type: 'response.completed' });
   });
@@ -330,15 +318,10 @@ describe('an event stream', () => {
   });
 
   it('whose reader leaves ends a response in the foreground', async () => {
-    const begun = latch();
-    api.worker.onRun(async (run) => {
-      begun.open();
-      await run.hang();
-    });
+    const { begun } = api.worker.hold();
     const first = new AbortController();
     const answer = await api.stream({ model, input: 'Hi' }, { signal: first.signal });
-    await begun.wait();
-    const id = api.worker.runs[0]?.record.id ?? '';
+    const { id } = (await begun.wait()).record;
     const second = new AbortController();
     const reading = await fetch(`${await api.listen()}/v1/responses/${id}/events?offset=-1&live=sse`, {
       headers: { authorization },

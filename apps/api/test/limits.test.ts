@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type ClientRequest, request } from 'node:http';
-import { eventually, latch } from '@sluice/testing';
+import { eventually } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { startableTestApi } from './kept-api.ts';
 import { type Answer, apiKeys, model } from './test-api.ts';
@@ -332,18 +332,11 @@ describe('bodies that arrive at once', () => {
 
   it('are given back when their accept is over, while their callers wait', async () => {
     await api.start({ bodyBytes });
-    const begun = latch();
-    const over = latch();
-    api.worker.onRun(async (run) => {
-      begun.open();
-      await over.wait();
-      run.say('Hello');
-      await run.complete();
-    });
+    const { begun, goOn } = api.worker.hold();
     const answer = ask();
     await begun.wait();
     await eventually(() => api.bodyBudget.held === 0);
-    over.open();
+    goOn.open();
     expect((await answer).status).toBe(200);
   });
 

@@ -1,5 +1,4 @@
-import { eventually, latch, type RedisProxy, readSse, startRedisProxy, testRedis } from '@sluice/testing';
-import type { Run } from './scripted-worker.ts';
+import { eventually, type RedisProxy, readSse, startRedisProxy, testRedis } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { startableTestApi } from './kept-api.ts';
 import { type Answer, model } from './test-api.ts';
@@ -88,11 +87,7 @@ describe('a store that is out of reach for longer than a request may wait', () =
   it('makes a refused response run at worst until it is back, and counts it', async () => {
     const commands = await proxy();
     await api.start({ commandsUrl: commands.url });
-    const begun = latch<Run>();
-    api.worker.onRun((run) => {
-      begun.open(run);
-      return run.hang();
-    });
+    const { begun } = api.worker.hold();
     commands.loseReplyTo(`bull:${model}:prioritized`);
     const answer = api.create({ model, input: 'Hi' });
     await eventually(() => commands.lost === 1);

@@ -5,12 +5,7 @@ import { apiKeys, model } from './test-api.ts';
 
 // The api lives, and its lease has lapsed: workers take its callers for gone after some seconds.
 const api = oneTestApi({ withoutLease: true });
-beforeAll(() => {
-  api.worker.onRun(async (run) => {
-    run.say('Half an answer');
-    await run.hang();
-  });
-});
+beforeAll(() => void api.worker.hold('Half an answer'));
 
 describe('a caller who is still there when its response is ended as one that nobody waits for', () => {
   it('is told to come back, and not that it cancelled, or reads a failure at the end of its stream', async () => {

@@ -1,4 +1,4 @@
-import { eventually, latch, readSse } from '@sluice/testing';
+import { eventually, readSse } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { startableTestApi } from './kept-api.ts';
 import { apiKeys, model } from './test-api.ts';
@@ -41,15 +41,11 @@ describe('a response that waits', () => {
 
   it('is told when it will probably start, as soon as anybody can tell', async () => {
     await api.start();
-    const gate = latch();
+    const { goOn } = api.worker.hold();
     const { client } = api.redis;
     // As if twenty a second had come and gone.
     const gone = setInterval(() => void client.incrby(`${api.keys.prefix}bull:${model}:id`, 2), 100);
     try {
-      api.worker.onRun(async (run) => {
-        await gate.wait();
-        await run.complete();
-      });
       const ids: string[] = [];
       // More than there are slots.
       for (let at = 0; at < 40; at += 1) ids.push((await background()).body.id);
@@ -63,18 +59,13 @@ describe('a response that waits', () => {
       expect(Number(read.headers['x-sluice-starts-in-seconds'])).toBeGreaterThanOrEqual(0);
     } finally {
       clearInterval(gone);
-      gate.open();
+      goOn.open();
     }
   });
 
   it('says so in comments of its stream, which no client takes for an event', async () => {
     await api.start();
-    const gate = latch();
-    api.worker.onRun(async (run) => {
-      await gate.wait();
-      run.say('Hello');
-      await run.complete();
-    });
+    const { goOn } = api.worker.hold();
     // More than there are slots.
     for (let at = 0; at < 40; at += 1) await background();
     const response = await api.stream({ model, input: 'Hi' }, { key: apiKeys.second });
@@ -84,7 +75,7 @@ describe('a response that waits', () => {
       text += Buffer.from((await reader?.read())?.value ?? '').toString();
       return /^: queued, position \d+/m.test(text);
     });
-    gate.open();
+    goOn.open();
     for (;;) {
       const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
       if (done) break;

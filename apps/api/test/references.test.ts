@@ -43,10 +43,7 @@ const itemOf = (responseId: string) => ({
 describe('a request that is refused', () => {
   it('costs Redis a few bytes, however large what it continues from is', async () => {
     await apart();
-    api.worker.onRun((run) => {
-      run.say('long '.repeat(200_000));
-      return run.complete();
-    });
+    api.worker.answer('long '.repeat(200_000));
     const first = await ended({});
     const second = await ended({ previous_response_id: first });
     const third = await ended({ previous_response_id: second });

@@ -11,17 +11,10 @@ const keyed = { headers: { 'Idempotency-Key': 'once' } };
 
 /** Asks for a response that is not stored, which has begun and goes on when `goOn` opens. */
 async function heldUnstored() {
-  const [begun, goOn] = [latch(), latch()];
-  api.worker.onRun(async (run) => {
-    run.say('Hello');
-    begun.open();
-    await goOn.wait();
-    await run.complete();
-  });
+  const { begun, goOn } = api.worker.hold('Hello');
   const body = { model, input: 'Hi', store: false };
   const first = api.create(body, keyed);
-  await begun.wait();
-  const [id = ''] = await api.redis.client.zrange(api.keys.open, '0', '0');
+  const { id } = (await begun.wait()).record;
   return { body, first, record: api.keys.record(id), goOn };
 }
 
@@ -57,11 +50,7 @@ describe('an Idempotency-Key', () => {
   });
 
   it('is answered at once in the background, and goes on standing for what was deleted', async () => {
-    const goOn = latch();
-    api.worker.onRun(async (run) => {
-      await goOn.wait();
-      await run.complete();
-    });
+    const { goOn } = api.worker.hold();
     const body = { model, input: 'Hi', background: true };
     const create = async () => (await api.create(body, keyed)).json();
     const { id } = await create();

@@ -10,7 +10,7 @@ import {
   waitForRedis,
 } from '@sluice/runtime';
 import { createKey } from '@sluice/tenants';
-import { testRedis, type TestRedis } from '@sluice/testing';
+import { latch, testRedis, type TestRedis } from '@sluice/testing';
 import { apiClients, closeConnections } from '@sluice/wiring';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
@@ -368,6 +368,8 @@ const noLease: Lease = { start: () => Promise.resolve(), stop: () => Promise.res
 const idleWorker: ScriptedWorker = {
   runs: [],
   onRun: () => undefined,
+  answer: () => undefined,
+  hold: () => ({ begun: latch(), goOn: latch() }),
   isIdle: true,
   forget: () => undefined,
   stop: () => Promise.resolve(),

@@ -20,12 +20,7 @@ const text = 'x'.repeat(10_000_000);
 
 const api = eachTestApi({ stalledMs });
 
-beforeEach(() => {
-  api.worker.onRun(async (run) => {
-    run.say(text);
-    await run.complete();
-  });
-});
+beforeEach(() => api.worker.answer(text));
 
 afterEach(() => void vi.useRealTimers());
 
@@ -93,10 +88,7 @@ describe('an answer that its caller does not read', () => {
 
   it('counts as held for its tenant, once for all who read it', async () => {
     await api.start({ stalledMs: stalledBesideOthersMs, bodyBytesInFlight: 5 * text.length });
-    api.worker.onRun(async (run) => {
-      run.say(text);
-      await run.complete();
-    });
+    api.worker.answer(text);
     const path = `/v1/responses/${await storedId()}`;
     const { socket, served } = await caller('GET', path);
     await eventually(() => api.bodyBudget.held > text.length);
@@ -155,10 +147,7 @@ describe('an answer that its caller does not read', () => {
 
   it('makes that of a create wait for room, since its work is done', async () => {
     await api.start({ stalledMs: stalledBesideOthersMs, bodyBytesInFlight: 3 * text.length });
-    api.worker.onRun(async (run) => {
-      run.say(text);
-      await run.complete();
-    });
+    api.worker.answer(text);
     const { socket, served } = await create();
     await eventually(() => api.bodyBudget.held > text.length);
     const answer = await api.create({ model, input: 'Hi' });

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { checkEventGrammar, eventually, type Latch, latch } from '@sluice/testing';
+import { checkEventGrammar, eventually, latch } from '@sluice/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { eachTestApi } from './kept-api.ts';
 import { apiKeys, model, type TestApi } from './test-api.ts';
@@ -18,17 +18,6 @@ const promptsOf = (run: number) =>
   );
 const said = (text: string) => [{ type: 'output_text', text, annotations: [] }];
 const asked = (text: string) => [{ type: 'input_text', text }];
-
-/** Lets each run say something and wait for what is returned. */
-function talkUntil({ says = 'Hello' } = {}): Latch {
-  const goOn = latch();
-  api.worker.onRun(async (run) => {
-    if (says !== '') run.say(says);
-    await goOn.wait();
-    await run.complete();
-  });
-  return goOn;
-}
 
 describe('a turn', () => {
   it.each([
@@ -63,7 +52,7 @@ describe('a turn', () => {
   });
 
   it('waits for the one before it in its lane', async () => {
-    const goOn = talkUntil();
+    const { goOn } = api.worker.hold('Hello');
     const client = await api.connect();
     const [first, second] = [client.turn(create), client.turn({ ...create, input: 'Two' })];
     await client.next(({ type }) => type === 'response.output_text.delta');
@@ -95,10 +84,7 @@ describe('a turn', () => {
   });
 
   it('ends with its connection', async () => {
-    api.worker.onRun(async (run) => {
-      run.say('Hello');
-      await run.hang();
-    });
+    api.worker.hold('Hello');
     const client = await api.connect();
     client.send({ type: 'response.create', ...create });
     const created = await client.next(({ type }) => type === 'response.created');
@@ -117,10 +103,7 @@ describe('a turn', () => {
     client.send({ type: 'response.create', ...create });
     const failed = await client.next(({ type }) => type === 'response.failed');
     expect(responseOf(failed)).toMatchObject({ status: 'failed', error: { code: 'model_error' } });
-    api.worker.onRun(async (run) => {
-      run.say('Hello');
-      await run.complete();
-    });
+    api.worker.answer('Hello');
     expect((await client.turn(create)).at(-1)?.type).toBe('response.completed');
   });
 
@@ -209,7 +192,7 @@ describe('a response that is not stored', () => {
   });
 
   it('cannot be continued while it runs', async () => {
-    const goOn = talkUntil({ says: '' });
+    const { goOn } = api.worker.hold();
     const client = await api.connect();
     client.send({ type: 'response.create', ...create, store: false });
     const created = await client.next(({ type }) => type === 'response.created');
@@ -602,7 +585,7 @@ describe('a client that sends its frames in pieces', () => {
 
 describe('a connection', () => {
   it('has so many turns waiting and no more', async () => {
-    const goOn = talkUntil({ says: '' });
+    const { goOn } = api.worker.hold();
     const client = await api.connect();
     for (let at = 0; at < 34; at += 1) client.send({ type: 'response.create', ...create });
     expect(await client.next(({ type }) => type === 'error')).toMatchObject({
@@ -616,7 +599,7 @@ describe('a connection', () => {
 
   it('has turns under way as far as its tenant may have requests open', async () => {
     await api.start({ mostCallers: 2 });
-    const goOn = talkUntil();
+    const { goOn } = api.worker.hold('Hello');
     const client = await api.connect();
     client.send({ type: 'response.create', ...create, stream_id: 'a' });
     await client.next(({ type }) => type === 'response.output_text.delta');
@@ -652,7 +635,7 @@ describe('a connection', () => {
 
   it('lets the turn go on that its key began before it was revoked, and takes none of those that wait', async () => {
     await api.start({ socketTimes: { pingMs: 300 } });
-    const goOn = talkUntil();
+    const { goOn } = api.worker.hold('Hello');
     const client = await api.connect();
     for (let at = 0; at < 2; at += 1) client.send({ type: 'response.create', ...create });
     await client.next(({ type }) => type === 'response.output_text.delta');
@@ -686,7 +669,7 @@ describe('a connection', () => {
 
   it('lasts so long and no longer, and lets its turn end', async () => {
     await api.start({ socketTimes: { lifetimeMs: 300 } });
-    const goOn = talkUntil();
+    const { goOn } = api.worker.hold('Hello');
     const client = await api.connect();
     client.send({ type: 'response.create', ...create });
     const told = await client.next(({ type }) => type === 'error');
@@ -719,7 +702,7 @@ describe('a connection', () => {
 
   it('of a process that stops finishes its turns, and its client goes elsewhere', async () => {
     await api.start({ isKept: false });
-    const goOn = talkUntil();
+    const { goOn } = api.worker.hold('Hello');
     const [busy, idle] = [await api.connect(), await api.connect()];
     busy.send({ type: 'response.create', ...create });
     busy.send({ type: 'response.create', ...create });
