@@ -38,11 +38,7 @@ describe('a caller who is still there when its response is ended as one that nob
   it('is told that it is cancelled if somebody cancelled it', async () => {
     const answer = api.create({ model, input: 'Hi' });
     const id = await eventually(async () => (await api.redis.client.zrange(api.keys.open, '0', '0'))[0]);
-    await api.app.inject({
-      method: 'POST',
-      url: `/v1/responses/${id}/cancel`,
-      headers: { authorization: `Bearer ${apiKeys.first}` },
-    });
+    await api.create({}, { path: `/responses/${id}/cancel` });
     expect((await answer).status).toBe(200);
     expect((await answer).json()).toMatchObject({ status: 'cancelled' });
   });

@@ -43,11 +43,7 @@ describe('a limit of tokens a minute', () => {
     expect(seconds).toBeLessThanOrEqual(60);
     // Cancelled without output: nothing was taken.
     const { id } = taken.json() as { id: string };
-    await api.app.inject({
-      method: 'POST',
-      url: `/v1/responses/${id}/cancel`,
-      headers: { authorization: `Bearer ${apiKeys.tokens}` },
-    });
+    await api.create({}, { key: apiKeys.tokens, path: `/responses/${id}/cancel` });
     const again = await ask(apiKeys.tokens, { max_output_tokens: 400, background: true });
     expect(again.status).toBe(200);
   });
@@ -129,11 +125,7 @@ describe('a limit of what runs at a time', () => {
     }
     await eventually(() => started.length === 2);
     const cancel = (id: string | undefined) =>
-      api.app.inject({
-        method: 'POST',
-        url: `/v1/responses/${id}/cancel`,
-        headers: { authorization: `Bearer ${apiKeys.crowded}` },
-      });
+      api.create({}, { key: apiKeys.crowded, path: `/responses/${id}/cancel` });
     // One that waits in the line, and one that runs.
     await cancel(ids[2]);
     await cancel(ids[0]);

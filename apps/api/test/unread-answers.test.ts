@@ -8,6 +8,7 @@ import fastify from 'fastify';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { BodyBudget } from '../src/bodies/body-budget.ts';
 import { registerUnreadAnswers } from '../src/plugins/unread-answers.ts';
+import { postResponse } from './api-process-site.ts';
 import { eachTestApi } from './kept-api.ts';
 import { apiKeys, model } from './test-api.ts';
 
@@ -232,11 +233,7 @@ describe('an answer to HEAD', () => {
 
 describe('a large answer', () => {
   it('says how long it is, and is whole', async () => {
-    const response = await fetch(`${await api.listen()}/v1/responses`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKeys.first}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model, input: 'Hi' }),
-    });
+    const response = await postResponse(await api.listen(), {});
     const body = await response.text();
     expect(response.headers.get('content-length')).toBe(String(body.length));
     expect(JSON.parse(body)).toMatchObject({ status: 'completed', output: [{ content: [{ text }] }] });
