@@ -271,8 +271,7 @@ describe('a response read by its id', () => {
     expect(ended).toMatchObject({ id, store: false, background: true });
     // Once more: no reader takes it away.
     expect((await api.get(path)).json()).toEqual(ended);
-    const headers = { authorization: `Bearer ${apiKeys.first}` };
-    const stream = await fetch(`${await api.listen()}${path}?stream=true`, { headers });
+    const stream = await api.fetch(`${path}?stream=true`);
     expect(await stream.text()).toContain('response.completed');
     expect((await api.get(`${path}/input_items`)).json()).toMatchObject({ data: [{ role: 'user' }] });
     const again = await api.create(body, idempotencyKey);

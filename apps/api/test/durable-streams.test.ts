@@ -8,12 +8,8 @@ type Event = { type: string; sequence_number: number } & Record<string, unknown>
 
 const api = eachTestApi({ longPollMs: 2_000 });
 
-const authorization = `Bearer ${apiKeys.first}`;
-
 async function read(id: string, query = '', headers: Record<string, string> = {}) {
-  const answer = await fetch(`${await api.listen()}/v1/responses/${id}/events${query}`, {
-    headers: { authorization, ...headers },
-  });
+  const answer = await api.fetch(`/v1/responses/${id}/events${query}`, { headers });
   const text = await answer.text();
   const position = (name: string) => answer.headers.get(`stream-${name}`);
   return {
@@ -30,9 +26,7 @@ async function read(id: string, query = '', headers: Record<string, string> = {}
 
 /** What the stream of the Responses API shows of a response. */
 async function shown(id: string, mount = '/v1'): Promise<unknown[]> {
-  const answer = await fetch(`${await api.listen()}${mount}/responses/${id}?stream=true`, {
-    headers: { authorization },
-  });
+  const answer = await api.fetch(`${mount}/responses/${id}?stream=true`);
   return (await readSse(await answer.text())).events;
 }
 
@@ -166,10 +160,7 @@ describe('reading what there is', () => {
 
   it('answers HEAD with the position alone', async () => {
     const id = await finished();
-    const answer = await fetch(`${await api.listen()}/v1/responses/${id}/events`, {
-      method: 'HEAD',
-      headers: { authorization },
-    });
+    const answer = await api.fetch(`/v1/responses/${id}/events`, { method: 'HEAD' });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('stream-next-offset')).toBe((await read(id)).next);
     expect(answer.headers.get('stream-closed')).toBe('true');
@@ -195,10 +186,7 @@ describe('reading what there is', () => {
 
   it.each(['PUT', 'POST', 'DELETE'])('does not take %s', async (method) => {
     const id = await finished();
-    const answer = await fetch(`${await api.listen()}/v1/responses/${id}/events`, {
-      method,
-      headers: { authorization },
-    });
+    const answer = await api.fetch(`/v1/responses/${id}/events`, { method });
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toBe('GET, HEAD');
   });
@@ -323,8 +311,7 @@ describe('an event stream', () => {
     const answer = await api.stream({ model, input: 'Hi' }, { signal: first.signal });
     const { id } = (await begun.wait()).record;
     const second = new AbortController();
-    const reading = await fetch(`${await api.listen()}/v1/responses/${id}/events?offset=-1&live=sse`, {
-      headers: { authorization },
+    const reading = await api.fetch(`/v1/responses/${id}/events?offset=-1&live=sse`, {
       signal: second.signal,
     });
     first.abort();
@@ -345,7 +332,7 @@ describe('the official client', () => {
   ) =>
     stream<Event>({
       url: `${await api.listen()}/v1/responses/${id}/events`,
-      headers: { authorization },
+      headers: { authorization: `Bearer ${apiKeys.first}` },
       live,
       json: true,
       warnOnHttp: false,

@@ -1,7 +1,7 @@
 import { eventually, latch, within } from '@sluice/testing';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { eachTestApi } from './kept-api.ts';
-import { apiKeys, model } from './test-api.ts';
+import { model } from './test-api.ts';
 
 const api = eachTestApi();
 let caller: AbortController;
@@ -13,10 +13,10 @@ beforeEach(() => {
 const messages = [{ role: 'user', content: 'Hi' }];
 
 /** A synchronous call over a socket that the test can close. */
-async function ask(path = '/responses'): Promise<Response> {
-  return fetch(`${await api.listen()}/v1${path}`, {
+function ask(path = '/responses'): Promise<Response> {
+  return api.fetch(`/v1${path}`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${apiKeys.first}`, 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ model, input: 'Hi' }),
     signal: caller.signal,
   });

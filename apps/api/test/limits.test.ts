@@ -133,10 +133,9 @@ describe('requests that stay open', () => {
   it('are half of all for a tenant, and the others are served', async () => {
     await api.start({ withoutWorker: true, mostCallers: 4 });
     const { id } = (await ask(undefined, { background: true, stream: false })).json() as { id: string };
-    const url = `${await api.listen()}/v1/responses`;
     const left = new AbortController();
-    const read = async (path = `/${id}?stream=true`, key = apiKeys.first) =>
-      fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}` }, signal: left.signal });
+    const read = (path = `/${id}?stream=true`, key = apiKeys.first) =>
+      api.fetch(`/v1/responses${path}`, { headers: { authorization: `Bearer ${key}` }, signal: left.signal });
     const open = await Promise.all([read(), read()]);
     expect(open.map(({ status }) => status)).toEqual([200, 200]);
     const refused = await read();

@@ -32,12 +32,7 @@ async function longAnswer(request: object = {}): Promise<string> {
 }
 
 const get = (path: string, signal?: AbortSignal) =>
-  api.listen().then((url) =>
-    fetch(`${url}/v1/responses${path.startsWith('?') ? '' : '/'}${path}`, {
-      headers: { authorization: `Bearer ${apiKeys.first}` },
-      ...(signal && { signal }),
-    }),
-  );
+  api.fetch(`/v1/responses${path.startsWith('?') ? '' : '/'}${path}`, { ...(signal && { signal }) });
 
 /** The connection of a reader who takes nothing of an answer that has begun. */
 async function unreadAnswer(path: string): Promise<Socket> {

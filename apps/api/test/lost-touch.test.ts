@@ -1,7 +1,7 @@
 import { checkEventGrammar, eventually, readSse } from '@sluice/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { oneTestApi } from './kept-api.ts';
-import { apiKeys, model } from './test-api.ts';
+import { model } from './test-api.ts';
 
 // The api lives, and its lease has lapsed: workers take its callers for gone after some seconds.
 const api = oneTestApi({ withoutLease: true });

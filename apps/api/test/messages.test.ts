@@ -110,9 +110,7 @@ describe('a message', () => {
     expect(stored).toMatchObject({ status: 'completed', output_text: 'Hel' });
     expect(stored).not.toHaveProperty('stop_sequence');
     const list = (await api.get('/v1/responses')).json();
-    const authorization = `Bearer ${apiKeys.first}`;
-    const url = new URL(`${kept}?stream=true`, await api.listen());
-    const events = await (await fetch(url, { headers: { authorization } })).text();
+    const events = await (await api.fetch(`${kept}?stream=true`)).text();
     expect(events).toContain('event: response.completed');
     expect(JSON.stringify([list, events])).not.toContain('stop_sequence');
   });

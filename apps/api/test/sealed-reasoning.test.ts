@@ -75,12 +75,7 @@ describe('encrypted reasoning', () => {
   it('is in the derived events of a response that was not streamed', async () => {
     const answer = await api.create({ model, input: 'Hi', include });
     const [item] = outputOf(answer.json());
-    const stream = await fetch(
-      `${await api.listen()}/v1/responses/${String(answer.json()['id'])}?stream=true`,
-      {
-        headers: { authorization: `Bearer ${apiKeys.first}` },
-      },
-    );
+    const stream = await api.fetch(`/v1/responses/${String(answer.json()['id'])}?stream=true`);
     const data = (await stream.text()).split('\n').filter((line) => line.startsWith('data: {'));
     const done = data.find((line) => line.includes('response.output_item.done')) ?? '';
     expect(JSON.parse(done.slice('data: '.length))).toMatchObject({ item });

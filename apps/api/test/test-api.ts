@@ -104,6 +104,8 @@ export interface TestApi extends Omit<ApiParts, 'memory' | 'keys' | 'redis'> {
   /** The same over a socket, which a stream needs; `stream: true` is added. */
   stream(body: object, options?: CreateOptions): Promise<Response>;
   get(path: string, key?: string): Promise<Answer>;
+  /** Over a socket, which a stream needs; with a key of its own unless the headers have another. */
+  fetch(path: string, init?: FetchOptions): Promise<Response>;
   /** Opens a WebSocket. Its events are held against the document of the API, as all are. */
   connect(options?: ConnectOptions): Promise<TestSocket>;
   /** Every key in Redis but those of the process itself. */
@@ -138,6 +140,10 @@ export interface CreateOptions {
   /** Where it is sent below the mount, by default to the create route. */
   path?: string;
   signal?: AbortSignal;
+}
+
+export interface FetchOptions extends Omit<RequestInit, 'headers'> {
+  headers?: Record<string, string>;
 }
 
 export interface ConnectOptions extends Partial<SocketOptions> {
@@ -328,6 +334,11 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     async get(url, key = apiKeys.first) {
       return answerOf(await app.inject({ url, headers: { authorization: `Bearer ${key}` } }));
     },
+    fetch: async (path, { headers, ...init } = {}) =>
+      fetch(`${await listen()}${path}`, {
+        ...init,
+        headers: { authorization: `Bearer ${apiKeys.first}`, ...headers },
+      }),
     async connect({ mount = '/v1', ...more } = {}) {
       const url = `${(await listen()).replace('http', 'ws')}${mount}/responses`;
       return openSocket(url, { key: apiKeys.first, onEvent: described.look, ...more });
