@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { eventually, freePort, latch, readSse, within } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { eachTestApi } from './kept-api.ts';
@@ -210,14 +211,10 @@ describe('a path of the playground', () => {
   async function raw(target: string): Promise<string> {
     const url = new URL((await admin.fetch('/session')).url);
     const socket = connect(Number(url.port), url.hostname);
-    let text = '';
-    socket.on('data', (data) => (text += String(data)));
-    const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.write(
       `GET ${target} HTTP/1.1\r\nhost: ${url.host}\r\nsluice-api-key: ${apiKeys.first}\r\nconnection: close\r\n\r\n`,
     );
-    await within(closed);
-    return text;
+    return within(text(socket));
   }
 
   it.each([
