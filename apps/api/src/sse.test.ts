@@ -306,14 +306,7 @@ describe('a reader that is gone', () => {
   });
 
   it('ends as usual for readers that come back, and is cut for those that cannot take more', () => {
-    const framing = {
-      frames: () => '',
-      caughtUp: () => '',
-      last: () => '',
-      cacheControl: 'no-store',
-      readersReturn: true,
-      mayRepeat: false,
-    };
+    const framing = { frames: () => '', readersReturn: true };
     const one = setUp({}, framing);
     one.stream.cut();
     expect(one.socket).toMatchObject({ isOver: true, destroyed: false });

@@ -33,15 +33,16 @@ export interface StreamFraming {
    * of its event; pieces have none.
    */
   frames(events: readonly SentEvent[], isLatest: boolean): string | readonly Buffer[];
-  /** The text that is written once every event there is has been sent; empty for nothing. */
-  caughtUp(): string;
-  /** The text that is written last, behind the event that ends the response. */
-  last(): string;
-  readonly cacheControl: string;
+  /** The text that is written once every event there is has been sent; none by default. */
+  caughtUp?(): string;
+  /** The text that is written last, behind the event that ends the response; none by default. */
+  last?(): string;
+  /** That of a stream which is not to be kept, by default. */
+  readonly cacheControl?: string;
   /** Whether a reader comes back by itself for what it has not got, when its stream is over without its last frame. */
-  readonly readersReturn: boolean;
+  readonly readersReturn?: boolean;
   /** Whether an event may be sent again, under its number, while the stream is silent. */
-  readonly mayRepeat: boolean;
+  readonly mayRepeat?: boolean;
   /** The text that is written while nothing else is; a comment by default. */
   readonly ping?: string;
 }
@@ -49,10 +50,7 @@ export interface StreamFraming {
 /** Streams of the Responses API: an event each, and `[DONE]` at the end. */
 export const responseFraming: StreamFraming = {
   frames: (events) => events.map(({ type, json }) => frameOf(type, json)).join(''),
-  caughtUp: () => '',
   last: () => 'data: [DONE]\n\n',
-  cacheControl: 'no-cache, no-transform',
-  readersReturn: false,
   mayRepeat: true,
 };
 
@@ -90,8 +88,9 @@ export class SseStream implements EventSink {
     framing: StreamFraming = responseFraming,
     turns?: SliceTurns,
   ) {
+    const { cacheControl = 'no-cache, no-transform' } = framing;
     this.#framing = framing;
-    this.#stream = new EventStream(raw, headers, { cacheControl: framing.cacheControl, turns });
+    this.#stream = new EventStream(raw, headers, { cacheControl, turns });
     this.#timer = setTimeout(() => void this.#beat(), pingMs);
     this.#firstRemark = setTimeout(() => void this.#say(), firstRemarkMs);
   }
@@ -142,7 +141,7 @@ export class SseStream implements EventSink {
 
   /** Sends the head without an event, so that a reader that resumes where nothing is new yet sees at once that the stream is there. */
   caughtUp(): void {
-    const text = this.#framing.caughtUp();
+    const text = this.#framing.caughtUp?.() ?? '';
     if (this.#isOver || this.gone.aborted) return;
     if (text !== '') this.#send(text);
     else if (!this.#hasBegun) {
@@ -154,7 +153,7 @@ export class SseStream implements EventSink {
   /** Sends the last frame and closes. */
   end(): void {
     this.#stopBeating();
-    this.#stream.end(this.#framing.last());
+    this.#stream.end(this.#framing.last?.());
   }
 
   /** Closes without a last frame: the stream was cut and does not pretend otherwise. */

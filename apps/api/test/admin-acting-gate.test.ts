@@ -1,23 +1,11 @@
 import { eventually } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { adminRoutes } from '../src/admin/api/admin-routes.ts';
-import { keepTestApis } from './kept-api.ts';
-import { type TestApi } from './test-api.ts';
-import { startTestAdmin, type TestAdmin } from './test-admin.ts';
+import { eachTestApi } from './kept-api.ts';
+import { eachTestAdmin } from './test-admin.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-let admin: TestAdmin;
-
-beforeEach(async () => {
-  api = await takeTestApi({ withoutWorker: true });
-  admin = await startTestAdmin(api);
-});
-afterEach(async () => {
-  await admin.stop();
-  await api.stop();
-});
+const api = eachTestApi({ withoutWorker: true });
+const admin = eachTestAdmin(api);
 
 const acting = adminRoutes
   .filter(({ acts }) => acts)
@@ -44,8 +32,7 @@ describe('what changes something or shows content', () => {
   it.each([...acting, revealing])(
     'is refused where the service has no token: $method $path',
     async ({ path, ...asked }) => {
-      await admin.stop();
-      admin = await startTestAdmin(api, { actionToken: null });
+      await admin.start({ actionToken: null });
       expect(await admin.ask(path, asked)).toMatchObject({
         status: 403,
         body: { error: { code: 'actions_off' } },

@@ -5,14 +5,13 @@ import { queueName } from '@sluice/queue';
 import { isNeverSent, randomBytes } from '@sluice/runtime';
 import { eventually, latch, startRedisProxy, testRedis } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi } from './test-api.ts';
-import { operatorOf, startTestAdmin, type TestAdmin } from './test-admin.ts';
+import { startableTestApi } from './kept-api.ts';
+import { startable } from './startable.ts';
+import { apiKeys, model, type TestApiOptions } from './test-api.ts';
+import { operatorOf, startTestAdmin } from './test-admin.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-let admin: TestAdmin;
+const api = startableTestApi();
+const admin = startable(() => startTestAdmin(api, { matching: index }));
 let index: FakeIndex;
 
 /** In place of the journal: matches what a test says. */
@@ -38,16 +37,14 @@ class FakeIndex implements MatchingResponses {
   }
 }
 
-async function start(options: Parameters<typeof takeTestApi>[0] = { withoutWorker: true }): Promise<void> {
-  api = await takeTestApi(options);
+async function start(options: TestApiOptions = { withoutWorker: true }): Promise<void> {
+  await admin.stop();
+  await api.start(options);
   index = new FakeIndex();
-  admin = await startTestAdmin(api, { matching: index });
+  await admin.start();
 }
 beforeEach(() => start());
-afterEach(async () => {
-  await admin.stop();
-  await api.stop();
-});
+afterEach(() => admin.stop());
 
 async function waiting(count: number, key = apiKeys.first): Promise<string[]> {
   const ids: string[] = [];
@@ -239,8 +236,6 @@ describe('an act on many responses', () => {
 
 describe('retrying many', () => {
   it('retries those that have ended, and says what refused the others', async () => {
-    await admin.stop();
-    await api.stop();
     await start({});
     const ended: string[] = [];
     for (const key of [apiKeys.first, apiKeys.second, apiKeys.limited, apiKeys.limited]) {
@@ -309,8 +304,6 @@ describe('a queue', () => {
 
 describe('while Redis is silent', () => {
   it('waits with an act on many, and goes on', async () => {
-    await admin.stop();
-    await api.stop();
     const redis = await testRedis();
     const proxy = await startRedisProxy(redis.url);
     await redis.close();
@@ -337,6 +330,5 @@ describe('while Redis is silent', () => {
     await admin.stop();
     await api.stop();
     await proxy.stop();
-    await start();
   });
 });

@@ -1,20 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startTestApi, type TestApi } from './test-api.ts';
+import { eachTestApi } from './kept-api.ts';
 import { actionToken, adminAppOf } from './test-admin.ts';
 
-let api: TestApi;
+const api = eachTestApi();
 let admin: FastifyInstance;
 
 beforeEach(async () => {
-  api = await startTestApi();
   admin = await build(actionToken);
 });
-
-afterEach(async () => {
-  await admin.close();
-  await api.stop();
-});
+afterEach(() => admin.close());
 
 function build(token: string | undefined): Promise<FastifyInstance> {
   return adminAppOf(api, { actionToken: token, developmentKey: async () => 'sk-sluice-dev-of-the-test' });

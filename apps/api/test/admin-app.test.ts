@@ -2,28 +2,19 @@ import type { FastifyInstance } from 'fastify';
 import { forEachOnWire } from '@sluice/contract/tenant-limits';
 import { tenantListSchema } from '@sluice/contract/admin';
 import { queueName } from '@sluice/queue';
-import { eventually, latch } from '@sluice/testing';
+import { eventually } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
+import { eachTestApi } from './kept-api.ts';
 import { apiKeys, model, type TestApi } from './test-api.ts';
 import { adminAppOf } from './test-admin.ts';
 
-const takeTestApi = keepTestApis();
-
 const token = 'admin-token-of-the-test';
 
-let api: TestApi;
+const api = eachTestApi();
 let admin: FastifyInstance;
 
-beforeEach(async () => {
-  api = await takeTestApi();
-  await build();
-});
-
-afterEach(async () => {
-  await admin.close();
-  await api.stop();
-});
+beforeEach(() => build());
+afterEach(() => admin.close());
 
 interface BuildOptions {
   withToken?: boolean;
@@ -254,10 +245,7 @@ describe('the dashboard', () => {
 
 describe('the log of an api', () => {
   it('holds no prompt and no answer', async () => {
-    api.worker.onRun(async (run) => {
-      run.say('canary-of-an-answer');
-      await run.complete();
-    });
+    api.worker.answer('canary-of-an-answer');
     await api.create({ model, input: 'canary-of-a-prompt' });
     await api.create('{"model":"m","input":"canary-of-a-prompt"');
     await api.create({ model, input: [{ role: 'canary-of-a-role', content: 'canary-of-a-prompt' }] });
@@ -372,11 +360,7 @@ describe('what an operator is told of tenants', () => {
 
   it('is what they use now', async () => {
     await api.create({ model, input: 'Hi' }, { key: apiKeys.limited });
-    const gate = latch();
-    api.worker.onRun(async (run) => {
-      await gate.wait();
-      await run.complete();
-    });
+    const { goOn } = api.worker.hold();
     const crowd = { model, input: 'Hi', background: true };
     for (let at = 0; at < 5; at += 1) await api.create(crowd, { key: apiKeys.crowded });
     await eventually(async () => (await tenants()).one('crowded')?.use.running === 2);
@@ -386,7 +370,7 @@ describe('what an operator is told of tenants', () => {
       limits: { concurrent: 2 },
       use: { running: 2, in_line: 3, waiting: 3, waiting_bytes: 3 * 1024, stored_bytes: 5 * (1024 + 2048) },
     });
-    gate.open();
+    goOn.open();
     await eventually(async () => (await tenants()).one('crowded')?.use.waiting === 0);
   });
 

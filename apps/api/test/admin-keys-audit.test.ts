@@ -1,24 +1,13 @@
 import { hashKey } from '@sluice/config';
 import { adminRoutes } from '../src/admin/api/admin-routes.ts';
 import { eventually, startRedisProxy, testRedis, within } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { model, type TestApi } from './test-api.ts';
-import { operatorOf, startTestAdmin, type TestAdmin } from './test-admin.ts';
+import { describe, expect, it } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { model } from './test-api.ts';
+import { eachTestAdmin } from './test-admin.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-let admin: TestAdmin;
-
-beforeEach(async () => {
-  api = await takeTestApi({ withoutWorker: true });
-  admin = await startTestAdmin(api);
-});
-afterEach(async () => {
-  await admin.stop();
-  await api.stop();
-});
+const api = eachTestApi({ withoutWorker: true });
+const admin = eachTestAdmin(api);
 
 const storedKeys = () => api.redis.client.hgetall(`${api.keys.prefix}api-keys`);
 
@@ -269,12 +258,11 @@ describe('the audit log', () => {
 describe('while Redis is silent', () => {
   it('every act is refused in time, and nothing is done', async () => {
     await admin.stop();
-    await api.stop();
     const redis = await testRedis();
     const proxy = await startRedisProxy(redis.url);
     await redis.close();
-    api = await takeTestApi({ withoutWorker: true, commandsUrl: proxy.url });
-    admin = await startTestAdmin(api);
+    await api.start({ withoutWorker: true, commandsUrl: proxy.url });
+    await admin.start();
     const { json } = await api.create({ model, input: 'Hi', background: true });
     const id = String(json()['id']);
     proxy.silence();
@@ -302,7 +290,5 @@ describe('while Redis is silent', () => {
     await admin.stop();
     await api.stop();
     await proxy.stop();
-    api = await takeTestApi({ withoutWorker: true });
-    admin = await startTestAdmin(api, { operator: operatorOf(api) });
   });
 });

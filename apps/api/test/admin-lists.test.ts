@@ -4,24 +4,15 @@ import type { OperatorOptions } from '@sluice/operator';
 import type { Figures, StatsReading } from '@sluice/service-stats';
 import { type KnownKeys, LiveSettings, type StoredKey } from '@sluice/tenants';
 import type { FastifyInstance } from 'fastify';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { type TestApi } from './test-api.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
 import { adminAppOf, operatorOf } from './test-admin.ts';
-
-const takeTestApi = keepTestApis();
 
 type Sources = NonNullable<OperatorOptions['sources']>;
 
-let api: TestApi;
+const api = eachTestApi({ withoutWorker: true });
 let admin: FastifyInstance;
-beforeEach(async () => {
-  api = await takeTestApi({ withoutWorker: true });
-});
-afterEach(async () => {
-  await admin.close();
-  await api.stop();
-});
+afterEach(() => admin.close());
 
 async function build(sources: Sources = {}): Promise<void> {
   admin = await adminAppOf(api, { operator: operatorOf(api, { sources }) });

@@ -1,31 +1,19 @@
 import { newResponseId } from '@sluice/contract';
 import { responseDetailSchema } from '@sluice/contract/admin';
 import { randomBytes } from '@sluice/runtime';
-import { eventually, latch } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
+import { eventually } from '@sluice/testing';
+import { describe, expect, it, vi } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
 import { apiKeys, model, type TestApi } from './test-api.ts';
-import { startTestAdmin, type TestAdmin } from './test-admin.ts';
+import { eachTestAdmin } from './test-admin.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-let admin: TestAdmin;
-
-async function start(options: Parameters<typeof takeTestApi>[0] = {}): Promise<void> {
-  api = await takeTestApi(options);
-  admin = await startTestAdmin(api);
-}
-beforeEach(() => start());
-afterEach(async () => {
-  await admin.stop();
-  await api.stop();
-});
+const api = eachTestApi();
+const admin = eachTestAdmin(api);
 
 const withoutWorker = async () => {
   await admin.stop();
-  await api.stop();
-  await start({ withoutWorker: true });
+  await api.start({ withoutWorker: true });
+  await admin.start();
 };
 
 async function ended(body: object, key = apiKeys.first): Promise<string> {
@@ -85,13 +73,9 @@ describe('cancelling a response', () => {
   });
 
   it('ends one that runs, and its caller is told', async () => {
-    const begun = latch<string>();
-    api.worker.onRun(async (run) => {
-      begun.open(run.record.id);
-      await run.hang();
-    });
+    const { begun } = api.worker.hold();
     const waiting = api.create({ model, input: 'Hi' });
-    const id = await begun.wait();
+    const { id } = (await begun.wait()).record;
     expect(await admin.post(`/responses/${id}/cancel`)).toMatchObject({ body: { status: 'cancelled' } });
     expect((await waiting).json()['status']).toBe('cancelled');
   });
@@ -132,10 +116,7 @@ describe('retrying a response', () => {
     const stream = await api.stream({ model, ...asked }, { key: apiKeys.second });
     await stream.text();
     const first = api.worker.runs[0]?.record;
-    api.worker.onRun(async (run) => {
-      run.say('Now');
-      await run.complete();
-    });
+    api.worker.answer('Now');
     const answer = await admin.post(`/responses/${first?.id}/retry`);
     expect(answer).toMatchObject({ status: 200, body: { object: 'retried', retry_of: first?.id } });
     const id = String(answer.body['id']);

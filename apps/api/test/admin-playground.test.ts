@@ -1,24 +1,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { eventually, freePort, latch, readSse, within } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi } from './test-api.ts';
-import { actionToken, startTestAdmin, type TestAdmin } from './test-admin.ts';
+import { describe, expect, it } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
+import { actionToken, eachTestAdmin } from './test-admin.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-let admin: TestAdmin;
-
-beforeEach(async () => {
-  api = await takeTestApi();
-  admin = await startTestAdmin(api);
-});
-afterEach(async () => {
-  await admin.stop();
-  await api.stop();
-});
+const api = eachTestApi();
+const admin = eachTestAdmin(api);
 
 const withKey = { 'sluice-api-key': apiKeys.first, 'content-type': 'application/json' };
 const post = (path: string, body: object, more: RequestInit = {}) =>
@@ -35,8 +25,7 @@ async function behind(answer: (request: IncomingMessage, response: ServerRespons
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : 0;
-  await admin.stop();
-  admin = await startTestAdmin(api, { apiUrl: `http://127.0.0.1:${port}` });
+  await admin.start({ apiUrl: `http://127.0.0.1:${port}` });
   return server;
 }
 
@@ -85,16 +74,11 @@ describe('the playground', () => {
 
   it('leaves with its browser, while it waits and in the middle of a stream', async () => {
     for (const stream of [false, true]) {
-      const begun = latch<AbortSignal>();
-      api.worker.onRun(async (run) => {
-        run.say('Hello');
-        begun.open(run.cancelled);
-        await run.hang();
-      });
+      const { begun } = api.worker.hold('Hello');
       const leaving = new AbortController();
       const asked = post('/v1/responses', { model, input: 'Hi', stream }, { signal: leaving.signal });
       asked.catch(() => undefined);
-      const cancelled = await begun.wait();
+      const { cancelled } = await begun.wait();
       if (stream) await (await asked).body?.getReader().read();
       leaving.abort();
       await eventually(() => cancelled.aborted);
@@ -190,8 +174,7 @@ describe('the playground', () => {
   });
 
   it('says when the API does not answer', async () => {
-    await admin.stop();
-    admin = await startTestAdmin(api, { apiUrl: `http://127.0.0.1:${await freePort()}` });
+    await admin.start({ apiUrl: `http://127.0.0.1:${await freePort()}` });
     expect(await admin.ask('/playground/v1/models', { headers: withKey })).toMatchObject({
       status: 503,
       body: { error: { code: 'server_is_overloaded' } },
@@ -228,14 +211,10 @@ describe('a path of the playground', () => {
   async function raw(target: string): Promise<string> {
     const url = new URL((await admin.fetch('/session')).url);
     const socket = connect(Number(url.port), url.hostname);
-    let text = '';
-    socket.on('data', (data) => (text += String(data)));
-    const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.write(
       `GET ${target} HTTP/1.1\r\nhost: ${url.host}\r\nsluice-api-key: ${apiKeys.first}\r\nconnection: close\r\n\r\n`,
     );
-    await within(closed);
-    return text;
+    return within(text(socket));
   }
 
   it.each([

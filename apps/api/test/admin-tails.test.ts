@@ -1,25 +1,13 @@
 import type { TailEvent } from '@sluice/contract/admin';
 import { tailEndSchema, tailEventSchema } from '@sluice/contract/admin';
-import { eventually, latch, sseFrames, within } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Run } from './scripted-worker.ts';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi } from './test-api.ts';
-import { operatorOf, actionToken, startTestAdmin, type TestAdmin } from './test-admin.ts';
+import { eventually, sseFrames, within } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
+import { operatorOf, actionToken, eachTestAdmin } from './test-admin.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-let admin: TestAdmin;
-
-beforeEach(async () => {
-  api = await takeTestApi();
-  admin = await startTestAdmin(api);
-});
-afterEach(async () => {
-  await admin.stop();
-  await api.stop();
-});
+const api = eachTestApi();
+const admin = eachTestAdmin(api);
 
 interface Tail {
   events: TailEvent[];
@@ -49,14 +37,7 @@ const numbers = ({ events }: Tail) => events.map((event) => event.sequence_numbe
 const withToken = { 'sluice-action-token': actionToken };
 
 /** The next run, which says what the test says. */
-function hold(): Promise<Run> {
-  const begun = latch<Run>();
-  api.worker.onRun((run) => {
-    begun.open(run);
-    return run.hang();
-  });
-  return begun.wait();
-}
+const hold = () => api.worker.hold().begun.wait();
 
 async function streamed(): Promise<string> {
   const answer = await api.stream({ model, input: 'Hi' }, { key: apiKeys.second });
@@ -216,9 +197,8 @@ describe('whoever watches', () => {
 
 describe('tails', () => {
   it('are bounded, and make room when their readers leave', async () => {
-    await admin.stop();
     const tails = { most: 2, pollMs: { first: 20, longest: 50 } };
-    admin = await startTestAdmin(api, { operator: operatorOf(api, { tails }) });
+    await admin.start({ operator: operatorOf(api, { tails }) });
     const running = hold();
     const { json } = await api.create({ model, input: 'Hi', background: true });
     await running;

@@ -1,19 +1,18 @@
 import type { ErrorCode } from '@sluice/contract';
 import { checkEventGrammar, checkResponse, readSse } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Route } from '../src/route.ts';
 import { healthRoutes, routes } from '../src/routes.ts';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { oneTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
-let api: TestApi;
+const api = oneTestApi();
 /** A response that has ended. */
 let id: string;
 
 beforeAll(async () => {
-  api = await startTestApi();
   id = String((await api.create({ model, input: 'Hi' })).json()['id']);
 });
-afterAll(() => api.stop());
 
 type Method = Route<never>['method'];
 

@@ -1,15 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi } from './test-api.ts';
+import { describe, expect, it } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-
-beforeEach(async () => {
-  api = await takeTestApi();
-});
-afterEach(() => api.stop());
+const api = eachTestApi();
 
 /** Asks as the clients of Anthropic do. */
 const asAnthropic = async (

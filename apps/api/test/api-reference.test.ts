@@ -7,7 +7,7 @@ import { runInNewContext } from 'node:vm';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { eventually } from '@sluice/testing';
 import fastify from 'fastify';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { adminMount } from '../src/admin/api/admin-mount.ts';
 import { adminRoutes } from '../src/admin/api/admin-routes.ts';
 import { openApiDocument } from '../src/openapi/openapi-document.ts';
@@ -17,14 +17,9 @@ import { registerApiReference } from '../src/plugins/api-reference.ts';
 import { registerUnreadAnswers } from '../src/plugins/unread-answers.ts';
 import { dialects } from '../src/responses/dialect.ts';
 import { healthRoutes, routes } from '../src/routes.ts';
-import { startTestApi, type TestApi } from './test-api.ts';
+import { oneTestApi } from './kept-api.ts';
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi({ withoutWorker: true });
-});
-afterAll(() => api.stop());
+const api = oneTestApi({ withoutWorker: true });
 
 const document = openApiDocument();
 const written = new URL('../../../docs/openapi.json', import.meta.url);

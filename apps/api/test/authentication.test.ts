@@ -1,26 +1,23 @@
 import { connect } from 'node:net';
 import { eventually, latch, within } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
-
-let api: TestApi;
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
 /** How long answers were held back, and what happens meanwhile. */
 let held: number[];
 let holdBack: () => Promise<void>;
 
-beforeEach(async () => {
+const api = eachTestApi({
+  isKept: false,
+  holdBack: (ms) => {
+    held.push(ms);
+    return holdBack();
+  },
+});
+beforeEach(() => {
   held = [];
   holdBack = () => Promise.resolve();
-  api = await startTestApi({
-    holdBack: (ms) => {
-      held.push(ms);
-      return holdBack();
-    },
-  });
-});
-afterEach(async () => {
-  await api.stop();
 });
 
 /** As many failures as an address may have in a minute. */

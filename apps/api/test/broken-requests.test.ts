@@ -1,13 +1,13 @@
 import { connect } from 'node:net';
 import { within } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { oneTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
-let api: TestApi;
+const api = oneTestApi();
 let port: number;
 
 beforeAll(async () => {
-  api = await startTestApi();
   // The limits of a slow client, shortened: nothing else about them changes.
   Object.assign(api.app.server, {
     headersTimeout: 200,
@@ -15,10 +15,6 @@ beforeAll(async () => {
     connectionsCheckingInterval: 50,
   });
   port = Number(new URL(await api.listen()).port);
-});
-
-afterAll(async () => {
-  await api.stop();
 });
 
 interface RawAnswer {

@@ -1,16 +1,9 @@
 import { sseFrames } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi } from './test-api.ts';
+import { describe, expect, it } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-
-beforeEach(async () => {
-  api = await takeTestApi();
-});
-afterEach(() => api.stop());
+const api = eachTestApi();
 
 const path = '/chat/completions';
 const messages = [{ role: 'user', content: 'Hi' }];
@@ -108,10 +101,7 @@ describe('a chat completion', () => {
 
   it('of any length arrives whole', async () => {
     const text = 'Long text, \u20ac "quoted" and so on. '.repeat(40_000);
-    api.worker.onRun(async (run) => {
-      run.say(text);
-      await run.complete();
-    });
+    api.worker.answer(text);
     expect((await create()).json()).toMatchObject({ choices: [{ message: { content: text } }] });
     const chunks = (await stream()) as { choices?: { delta: { content?: string } }[] }[];
     expect(chunks.map(({ choices }) => choices?.[0]?.delta.content ?? '').join('')).toBe(text);

@@ -1,17 +1,13 @@
 import { compactionSchema } from '@sluice/contract';
 import { eventually } from '@sluice/testing';
-import { afterEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { type Answer, apiKeys, model, type TestApi, type TestApiOptions } from './test-api.ts';
+import { describe, expect, it } from 'vitest';
+import { startableTestApi } from './kept-api.ts';
+import { type Answer, apiKeys, model, type TestApiOptions } from './test-api.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-
-afterEach(() => api.stop());
+const api = startableTestApi();
 
 async function start(options: TestApiOptions = {}): Promise<void> {
-  api = await takeTestApi(options);
+  await api.start(options);
   api.worker.onRun((run) => {
     run.think('What matters here?');
     run.say('They spoke of rain.');
@@ -152,19 +148,15 @@ describe('compacting a conversation', () => {
 
   it('ends with its caller', async () => {
     await start();
-    const hanging = Promise.withResolvers<AbortSignal>();
-    api.worker.onRun((run) => {
-      hanging.resolve(run.cancelled);
-      return run.hang();
-    });
+    const { begun } = api.worker.hold();
     const leaving = new AbortController();
-    const answer = fetch(`${await api.listen()}/v1/responses/compact`, {
+    const answer = api.fetch('/v1/responses/compact', {
       method: 'POST',
-      headers: { authorization: `Bearer ${apiKeys.first}`, 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ model, input: 'Hi' }),
       signal: leaving.signal,
     });
-    const cancelled = await hanging.promise;
+    const { cancelled } = await begun.wait();
     leaving.abort();
     await expect(answer).rejects.toThrow();
     await eventually(() => expect(cancelled.aborted).toBe(true));
@@ -246,10 +238,7 @@ describe('a compacted conversation', () => {
 
   it('counts as many tokens as its summary has', async () => {
     await start();
-    api.worker.onRun((run) => {
-      run.say('x'.repeat(4_000));
-      return run.complete();
-    });
+    api.worker.answer('x'.repeat(4_000));
     const { output } = await windowOf({ model, input: 'Hi' });
     const refused = await api.create({ model: 'small', input: output });
     expect(refused.json()).toMatchObject({ error: { code: 'context_length_exceeded' } });

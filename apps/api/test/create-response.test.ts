@@ -1,19 +1,9 @@
-import { checkEventGrammar, checkResponse, eventually, latch, readSse, sseFrames } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi } from './test-api.ts';
+import { checkEventGrammar, checkResponse, eventually, readSse, sseFrames } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-
-beforeEach(async () => {
-  api = await takeTestApi();
-});
-
-afterEach(async () => {
-  await api.stop();
-});
+const api = eachTestApi();
 
 const mounts = [
   ['/v1', 'response'],
@@ -98,8 +88,7 @@ describe('a synchronous call', () => {
 
 describe('a synchronous call that takes too long', () => {
   it('answers 504 and cancels the response', async () => {
-    await api.stop();
-    api = await takeTestApi({ syncWaitMs: 100 });
+    await api.start({ syncWaitMs: 100 });
     api.worker.onRun((run) => run.hang());
     const answer = await api.create({ model, input: 'Hi' });
     expect(answer.status).toBe(504);
@@ -111,8 +100,7 @@ describe('a synchronous call that takes too long', () => {
   });
 
   it('while nobody ran it cancels it before anybody does', async () => {
-    await api.stop();
-    api = await takeTestApi({ syncWaitMs: 100, withoutWorker: true });
+    await api.start({ syncWaitMs: 100, withoutWorker: true });
     expect((await api.create({ model, input: 'Hi' })).status).toBe(504);
     expect(await api.queue.counts(model)).toMatchObject({ waiting: 0, active: 0 });
   });
@@ -146,11 +134,7 @@ describe('a stream', () => {
   });
 
   it('says created before anybody runs the response', async () => {
-    const goOn = latch();
-    api.worker.onRun(async (run) => {
-      await goOn.wait();
-      await run.complete();
-    });
+    const { goOn } = api.worker.hold();
     const response = await api.stream({ model, input: 'Hi' });
     const frames = sseFrames(bodyOf(response));
     expect((await frames.next()).value).toMatchObject({ event: 'response.created' });
@@ -180,10 +164,7 @@ describe('a stream', () => {
 
   it('carries any text in one data line', async () => {
     const text = 'a\u2028b\u2029c\r\nd\ne\rf\u0000g\u{1F600}h"i\\j data: [DONE]\n\nevent: x';
-    api.worker.onRun(async (run) => {
-      run.say(text);
-      await run.complete();
-    });
+    api.worker.answer(text);
     const answer = await (await api.stream({ model, input: 'Hi' })).text();
     const { events, problems } = await readSse(answer);
     expect(problems).toEqual([]);
@@ -197,10 +178,7 @@ describe('a stream', () => {
   });
 
   it('pads deltas to common sizes only when asked to', async () => {
-    api.worker.onRun(async (run) => {
-      for (const word of ['a', 'bc', 'def', 'ghij'.repeat(40)]) run.say(word);
-      await run.complete();
-    });
+    api.worker.answer('a', 'bc', 'def', 'ghij'.repeat(40));
     const plain = await readSse(await (await api.stream({ model, input: 'Hi' })).text());
     expect(plain.data.join('')).not.toContain('obfuscation');
     const wanted = { model, input: 'Hi', stream_options: { include_obfuscation: true } };
@@ -293,8 +271,7 @@ describe('a response read by its id', () => {
     expect(ended).toMatchObject({ id, store: false, background: true });
     // Once more: no reader takes it away.
     expect((await api.get(path)).json()).toEqual(ended);
-    const headers = { authorization: `Bearer ${apiKeys.first}` };
-    const stream = await fetch(`${await api.listen()}${path}?stream=true`, { headers });
+    const stream = await api.fetch(`${path}?stream=true`);
     expect(await stream.text()).toContain('response.completed');
     expect((await api.get(`${path}/input_items`)).json()).toMatchObject({ data: [{ role: 'user' }] });
     const again = await api.create(body, idempotencyKey);

@@ -1,14 +1,11 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { afterEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi } from './test-api.ts';
+import { describe, expect, it } from 'vitest';
+import { startableTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-afterEach(() => api.stop());
+const api = startableTestApi();
 
 const page = 'https://chat.example.com';
 const authorization = `Bearer ${apiKeys.first}`;
@@ -28,7 +25,7 @@ const preflight = (url: string, { origin = page, method = 'POST' } = {}) =>
 
 describe.each(['/v1', '/api/v1'])('a page of an origin that is allowed, at %s', (mount) => {
   it('may call with the headers that clients send, and needs no key to ask', async () => {
-    api = await takeTestApi({ corsOrigins: [page], withoutWorker: true });
+    await api.start({ corsOrigins: [page], withoutWorker: true });
     for (const [path, method] of [
       ['/responses', 'POST'],
       ['/responses/x', 'DELETE'],
@@ -47,7 +44,7 @@ describe.each(['/v1', '/api/v1'])('a page of an origin that is allowed, at %s', 
   });
 
   it('reads every answer: a response, its streams, and each refusal', async () => {
-    api = await takeTestApi({ corsOrigins: ['http://localhost:5173', page] });
+    await api.start({ corsOrigins: ['http://localhost:5173', page] });
     const base = await api.listen();
     const ask = (
       path: string,
@@ -90,7 +87,7 @@ describe.each(['/v1', '/api/v1'])('a page of an origin that is allowed, at %s', 
 
 describe('a page of another origin', () => {
   it('is told nothing, and its request is answered as that of any client', async () => {
-    api = await takeTestApi({ corsOrigins: [page], withoutWorker: true });
+    await api.start({ corsOrigins: [page], withoutWorker: true });
     const other = { authorization, origin: 'https://chat.example.com.evil.example' };
     const { statusCode, headers } = await api.app.inject({ url: '/v1/models', headers: other });
     expect(statusCode).toBe(200);
@@ -100,7 +97,7 @@ describe('a page of another origin', () => {
   });
 
   it('is one like all where any origin may call', async () => {
-    api = await takeTestApi({ corsOrigins: ['*'], withoutWorker: true });
+    await api.start({ corsOrigins: ['*'], withoutWorker: true });
     const { headers } = await preflight('/v1/responses', { origin: 'null' });
     expect(headers['access-control-allow-origin']).toBe('*');
     expect(headers).not.toHaveProperty('vary');
@@ -108,7 +105,7 @@ describe('a page of another origin', () => {
   });
 
   it('is told nothing beside the mounts', async () => {
-    api = await takeTestApi({ corsOrigins: ['*'], withoutWorker: true });
+    await api.start({ corsOrigins: ['*'], withoutWorker: true });
     for (const url of ['/openapi.json', '/healthz', '/v1x', '/']) {
       const { headers } = await api.app.inject({ url, headers: { origin: page } });
       expect(headers).not.toHaveProperty('access-control-allow-origin');
@@ -117,7 +114,7 @@ describe('a page of another origin', () => {
 });
 
 it('names no header to a preflight that lists none in their form', async () => {
-  api = await takeTestApi({ corsOrigins: ['*'], withoutWorker: true });
+  await api.start({ corsOrigins: ['*'], withoutWorker: true });
   const { hostname, port } = new URL(await api.listen());
   const socket = connect(Number(port), hostname);
   await once(socket, 'connect');
@@ -130,7 +127,7 @@ it('names no header to a preflight that lists none in their form', async () => {
 });
 
 it('adds nothing to any answer unless the settings name an origin', async () => {
-  api = await takeTestApi({ withoutWorker: true });
+  await api.start({ withoutWorker: true });
   const { headers } = await api.app.inject({ url: '/v1/models', headers: { authorization, origin: page } });
   expect(Object.keys(headers).filter((name) => /^access-control|^vary$/.test(name))).toEqual([]);
   expect((await preflight('/v1/responses')).statusCode).toBe(405);

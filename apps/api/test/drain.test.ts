@@ -1,14 +1,6 @@
 import { Agent, type ClientRequest, request } from 'node:http';
 import { connect } from 'node:net';
-import {
-  checkEventGrammar,
-  eventually,
-  latch,
-  readSse,
-  testRedis,
-  type TestRedis,
-  within,
-} from '@sluice/testing';
+import { checkEventGrammar, eventually, readSse, testRedis, type TestRedis, within } from '@sluice/testing';
 import { type ScriptedWorker, startScriptedWorker } from './scripted-worker.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ApiProcess } from '../src/api-process.ts';
@@ -86,27 +78,12 @@ function overKeptConnection(path: string): Promise<{ status: number; connection:
   });
 }
 
-/** Responses run until the test goes on. */
-function runsThatWait() {
-  const goOn = latch();
-  worker.onRun(async (run) => {
-    run.say('Hello');
-    await Promise.race([
-      goOn.wait(),
-      new Promise((resolve) => run.cancelled.addEventListener('abort', resolve)),
-    ]);
-    if (run.cancelled.aborted) await run.hang();
-    else await run.complete();
-  });
-  return goOn;
-}
-
 const runsOf = (count: number) => eventually(() => worker.runs.length === count);
 
 describe('a process that is told to stop', () => {
   it('finishes what it has begun, and says that it takes no more', async () => {
     await startApi();
-    const goOn = runsThatWait();
+    const { goOn } = worker.hold('Hello');
     const whole = create();
     const stream = await create({ stream: true });
     await runsOf(2);
@@ -183,7 +160,7 @@ describe('a process that is told to stop', () => {
 describe('a process that may not wait any longer', () => {
   it('ends what is open without a false end, and leaves the responses to a retry', async () => {
     await startApi(1_000);
-    const goOn = runsThatWait();
+    const { goOn } = worker.hold('Hello');
     const whole = create({}, { 'idempotency-key': 'one' });
     const stream = await create({ stream: true });
     await runsOf(2);
@@ -210,7 +187,7 @@ describe('a process that may not wait any longer', () => {
 
   it('ends the response of a caller that cannot come back for it', async () => {
     await startApi(1_000);
-    runsThatWait();
+    worker.hold('Hello');
     const whole = create();
     await runsOf(1);
     await within(api.stop('terminated'));

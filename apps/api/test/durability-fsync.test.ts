@@ -1,4 +1,4 @@
-import { eventually, isServerAtLeast, latch, type LocalRedis, startLocalRedis } from '@sluice/testing';
+import { eventually, isServerAtLeast, type LocalRedis, startLocalRedis } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -60,11 +60,7 @@ describe.skipIf(!isServerAtLeast(7, 2))(
     it('keeps an end to itself that is not there', async () => {
       const api = await startApi();
       const worker = await api.startWorker();
-      const goOn = latch();
-      worker.onRun(async (run) => {
-        await goOn.wait();
-        await run.complete();
-      });
+      const { goOn } = worker.hold();
       const whole = api.create();
       await eventually(() => worker.runs.length === 1);
       await neverSync();

@@ -1,4 +1,4 @@
-import { eventually, hasServer, latch, type LocalRedis, startLocalRedis } from '@sluice/testing';
+import { eventually, hasServer, type LocalRedis, startLocalRedis } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -55,11 +55,7 @@ describe.skipIf(!hasServer)(
 
     it('keeps an end to itself that the replica does not have', async () => {
       const worker = await api.startWorker();
-      const goOn = latch();
-      worker.onRun(async (run) => {
-        await goOn.wait();
-        await run.complete();
-      });
+      const { goOn } = worker.hold();
       const whole = api.create();
       const stream = await api.create({ stream: true });
       const text = stream.text();

@@ -1,29 +1,15 @@
 import { stream } from '@durable-streams/client';
-import { checkEventGrammar, eventually, latch, readSse, within } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
-
-const takeTestApi = keepTestApis();
+import { checkEventGrammar, eventually, readSse, within } from '@sluice/testing';
+import { describe, expect, it, vi } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
 type Event = { type: string; sequence_number: number } & Record<string, unknown>;
 
-let api: TestApi;
-
-beforeEach(async () => {
-  api = await takeTestApi({ longPollMs: 2_000 });
-});
-
-afterEach(async () => {
-  await api.stop();
-});
-
-const authorization = `Bearer ${apiKeys.first}`;
+const api = eachTestApi({ longPollMs: 2_000 });
 
 async function read(id: string, query = '', headers: Record<string, string> = {}) {
-  const answer = await fetch(`${await api.listen()}/v1/responses/${id}/events${query}`, {
-    headers: { authorization, ...headers },
-  });
+  const answer = await api.fetch(`/v1/responses/${id}/events${query}`, { headers });
   const text = await answer.text();
   const position = (name: string) => answer.headers.get(`stream-${name}`);
   return {
@@ -40,21 +26,13 @@ async function read(id: string, query = '', headers: Record<string, string> = {}
 
 /** What the stream of the Responses API shows of a response. */
 async function shown(id: string, mount = '/v1'): Promise<unknown[]> {
-  const answer = await fetch(`${await api.listen()}${mount}/responses/${id}?stream=true`, {
-    headers: { authorization },
-  });
+  const answer = await api.fetch(`${mount}/responses/${id}?stream=true`);
   return (await readSse(await answer.text())).events;
 }
 
 /** Starts a response in the background as a stream, and leaves the stream. */
 async function startTalk() {
-  const begun = latch<() => void>();
-  const over = latch();
-  api.worker.onRun(async (run) => {
-    begun.open(() => run.say('word '));
-    await over.wait();
-    await run.complete();
-  });
+  const { begun, goOn } = api.worker.hold();
   const leaving = new AbortController();
   const answer = await api.stream({ model, input: 'Hi', background: true }, { signal: leaving.signal });
   const reader = answer.body?.getReader();
@@ -63,7 +41,8 @@ async function startTalk() {
   leaving.abort();
   // Tests wait for the request that they make next.
   await eventually(() => api.open.size === 0);
-  return { id, say: await begun.wait(), end: () => over.open() };
+  const run = await begun.wait();
+  return { id, say: () => run.say('word '), end: () => goOn.open() };
 }
 
 async function finished(mount = '/v1'): Promise<string> {
@@ -181,10 +160,7 @@ describe('reading what there is', () => {
 
   it('answers HEAD with the position alone', async () => {
     const id = await finished();
-    const answer = await fetch(`${await api.listen()}/v1/responses/${id}/events`, {
-      method: 'HEAD',
-      headers: { authorization },
-    });
+    const answer = await api.fetch(`/v1/responses/${id}/events`, { method: 'HEAD' });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('stream-next-offset')).toBe((await read(id)).next);
     expect(answer.headers.get('stream-closed')).toBe('true');
@@ -210,10 +186,7 @@ describe('reading what there is', () => {
 
   it.each(['PUT', 'POST', 'DELETE'])('does not take %s', async (method) => {
     const id = await finished();
-    const answer = await fetch(`${await api.listen()}/v1/responses/${id}/events`, {
-      method,
-      headers: { authorization },
-    });
+    const answer = await api.fetch(`/v1/responses/${id}/events`, { method });
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toBe('GET, HEAD');
   });
@@ -259,17 +232,10 @@ describe('a long-poll', () => {
   });
 
   it('keeps a response in the foreground alive, between two of them as well', async () => {
-    const begun = latch();
-    const over = latch();
-    api.worker.onRun(async (run) => {
-      begun.open();
-      await over.wait();
-      await run.complete();
-    });
+    const { begun, goOn } = api.worker.hold();
     const leaving = new AbortController();
     const answer = await api.stream({ model, input: 'Hi' }, { signal: leaving.signal });
-    await begun.wait();
-    const id = api.worker.runs[0]?.record.id ?? '';
+    const { id } = (await begun.wait()).record;
     const { next } = await eventually(async () => {
       const page = await read(id);
       return page.events().length === 3 ? page : undefined;
@@ -282,14 +248,13 @@ describe('a long-poll', () => {
     await answer.text().catch(() => undefined);
     expect((await polled).status).toBe(204);
     expect((await api.get(`/v1/responses/${id}`)).json()).toMatchObject({ status: 'in_progress' });
-    over.open();
+    goOn.open();
     const rest = await read(id, `?offset=${next}&live=long-poll`);
     expect(rest.events().at(-1)).toMatchObject({ type: 'response.completed' });
   });
 
   it('is answered when the process stops', async () => {
-    await api.stop();
-    api = await startTestApi({ longPollMs: 60_000 });
+    await api.start({ longPollMs: 60_000, isKept: false });
     const { id, end } = await startTalk();
     const polled = read(id, '?offset=now&live=long-poll');
     await eventually(() => api.open.size === 1);
@@ -331,8 +296,7 @@ describe('an event stream', () => {
   });
 
   it('ends in good order when the process stops, so that its reader comes back', async () => {
-    await api.stop();
-    api = await startTestApi();
+    await api.start({ isKept: false });
     const { id, end } = await startTalk();
     const reading = read(id, '?offset=-1&live=sse');
     await eventually(() => api.open.size === 1);
@@ -342,18 +306,12 @@ describe('an event stream', () => {
   });
 
   it('whose reader leaves ends a response in the foreground', async () => {
-    const begun = latch();
-    api.worker.onRun(async (run) => {
-      begun.open();
-      await run.hang();
-    });
+    const { begun } = api.worker.hold();
     const first = new AbortController();
     const answer = await api.stream({ model, input: 'Hi' }, { signal: first.signal });
-    await begun.wait();
-    const id = api.worker.runs[0]?.record.id ?? '';
+    const { id } = (await begun.wait()).record;
     const second = new AbortController();
-    const reading = await fetch(`${await api.listen()}/v1/responses/${id}/events?offset=-1&live=sse`, {
-      headers: { authorization },
+    const reading = await api.fetch(`/v1/responses/${id}/events?offset=-1&live=sse`, {
       signal: second.signal,
     });
     first.abort();
@@ -374,7 +332,7 @@ describe('the official client', () => {
   ) =>
     stream<Event>({
       url: `${await api.listen()}/v1/responses/${id}/events`,
-      headers: { authorization },
+      headers: { authorization: `Bearer ${apiKeys.first}` },
       live,
       json: true,
       warnOnHttp: false,

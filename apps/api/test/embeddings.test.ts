@@ -1,20 +1,16 @@
 import { eventually } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi } from './test-api.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
-const takeTestApi = keepTestApis();
+const api = eachTestApi();
 
-let api: TestApi;
-
-beforeEach(async () => {
-  api = await takeTestApi();
+beforeEach(() => {
   api.worker.onRun(async (run) => {
     for (const [at] of run.record.request.input.entries()) run.embed(vectorOf(at));
     await run.complete();
   });
 });
-afterEach(() => api.stop());
 
 /** The vector of a text, by its place in the input. */
 const vectorOf = (at: number, length = 3) =>

@@ -1,14 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { model, type TestApi } from './test-api.ts';
+import { describe, expect, it } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { model } from './test-api.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-beforeEach(async () => {
-  api = await takeTestApi();
-});
-afterEach(() => api.stop());
+const api = eachTestApi();
 
 /** The model whose upstream runs `web_search` and `mcp`. */
 const searching = 'other';

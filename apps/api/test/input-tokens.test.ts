@@ -1,17 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { type Answer, apiKeys, model, type TestApi } from './test-api.ts';
+import { describe, expect, it } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { type Answer, apiKeys, model } from './test-api.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-
-beforeEach(async () => {
-  // A thread loads a tokenizer slowly on a busy machine.
-  api = await takeTestApi({ bodyBytes: 8_000_000, threadMs: 25_000 });
-});
-
-afterEach(() => api.stop());
+// A thread loads a tokenizer slowly on a busy machine.
+const api = eachTestApi({ bodyBytes: 8_000_000, threadMs: 25_000 });
 
 function count(body: unknown, { key = apiKeys.first, mount = '/v1' } = {}): Promise<Answer> {
   return api.create(body, { key, mount, path: '/responses/input_tokens' });
@@ -147,8 +139,7 @@ describe('counting input tokens', () => {
   });
 
   it('estimates what no thread has counted in time', async () => {
-    await api.stop();
-    api = await takeTestApi({ threadMs: 1 });
+    await api.start({ threadMs: 1 });
     expect(await tokensOf(hello)).toMatchObject({ input_tokens: 7, method: 'estimate' });
   });
 

@@ -1,13 +1,10 @@
 import { queueName } from '@sluice/queue';
 import { eventually } from '@sluice/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { model, startTestApi, type TestApi } from './test-api.ts';
+import { expect, it } from 'vitest';
+import { oneTestApi } from './kept-api.ts';
+import { model } from './test-api.ts';
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await startTestApi({ withoutWorker: true });
-});
-afterAll(() => api.stop());
+const api = oneTestApi({ withoutWorker: true });
 
 it('pauses and resumes in a cell that joins what an operator pauses and resumes meanwhile', async () => {
   const asker = { address: '127.0.0.1' };

@@ -107,10 +107,7 @@ describe('the list of responses over all tenants', () => {
     const asked = idOf(await api.create({ ...body, background: true }));
     await api.create(undefined, { path: `/responses/${asked}/cancel` });
     const deleted = idOf(await api.create({ ...body, background: true }));
-    await api.app.inject({
-      ...{ method: 'DELETE', url: `/v1/responses/${deleted}` },
-      headers: { authorization: `Bearer ${apiKeys.first}` },
-    });
+    await api.fetch(`/v1/responses/${deleted}`, { method: 'DELETE' });
     expect((await api.create(body)).status).toBe(504);
     const left = new AbortController();
     const stream = await api.stream(body, { signal: left.signal });
@@ -222,17 +219,13 @@ describe('rows that change', () => {
 
   it('are told to who follows, and so are those that match no longer', async () => {
     const api = await start();
-    const going = latch();
-    api.worker.onRun(async (run) => {
-      await going.wait();
-      await run.complete();
-    });
+    const { goOn } = api.worker.hold();
     const { events } = await follow(api, '?status=queued&status=in_progress');
     expect(events[0]).toEqual({ rows: [], gone: [], total: 0 });
     const id = idOf(await api.create({ ...body, background: true }));
     await eventually(() => events.some(({ rows }) => rows.some((row) => row.status === 'in_progress')));
     expect(events.at(-1)?.total).toBe(1);
-    going.open();
+    goOn.open();
     await eventually(() => events.some(({ gone }) => gone?.includes(id)));
     expect(events.at(-1)?.total).toBe(0);
   });
@@ -290,11 +283,7 @@ describe('a response in detail', () => {
   it('says that a response waits in the line of its tenant, and where one stands in its queue', async () => {
     const api = await start();
     const { detail } = await adminOf(api);
-    const going = latch();
-    api.worker.onRun(async (run) => {
-      await going.wait();
-      await run.complete();
-    });
+    const { goOn } = api.worker.hold();
     const ids: string[] = [];
     for (let at = 0; at < 3; at += 1) {
       ids.push(idOf(await api.create({ ...body, background: true }, { key: apiKeys.crowded })));
@@ -305,7 +294,7 @@ describe('a response in detail', () => {
       expect(phases.at(-1)).toMatchObject({ kind: 'waiting', because: 'tenant_full', to: null });
       return true;
     });
-    going.open();
+    goOn.open();
     await eventually(async () => {
       const { journal, phases } = await detail(third);
       expect(journal.map(({ what }) => what)).toEqual(expect.arrayContaining(['let_in', 'claimed', 'ended']));

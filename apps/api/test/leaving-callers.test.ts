@@ -1,29 +1,22 @@
 import { eventually, latch, within } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi } from './test-api.ts';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { model } from './test-api.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
+const api = eachTestApi();
 let caller: AbortController;
 
-beforeEach(async () => {
-  api = await takeTestApi();
+beforeEach(() => {
   caller = new AbortController();
-});
-
-afterEach(async () => {
-  await api.stop();
 });
 
 const messages = [{ role: 'user', content: 'Hi' }];
 
 /** A synchronous call over a socket that the test can close. */
-async function ask(path = '/responses'): Promise<Response> {
-  return fetch(`${await api.listen()}/v1${path}`, {
+function ask(path = '/responses'): Promise<Response> {
+  return api.fetch(`/v1${path}`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${apiKeys.first}`, 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ model, input: 'Hi' }),
     signal: caller.signal,
   });
@@ -42,23 +35,9 @@ async function expectCancelled(responseId: string): Promise<void> {
   await eventually(() => api.open.size === 0);
 }
 
-/** A run that waits for the end it is told of. */
-function runThatHangs() {
-  const begun = latch<AbortSignal>();
-  const ended = latch();
-  api.worker.onRun(async (run) => {
-    run.say('Hello');
-    begun.open(run.cancelled);
-    await run.hang();
-    ended.open();
-  });
-  return { begun, ended };
-}
-
 describe('a caller who leaves', () => {
   it('while the response waits in the queue, cancels it before anybody runs it', async () => {
-    await api.stop();
-    api = await takeTestApi({ withoutWorker: true });
+    await api.start({ withoutWorker: true });
     const answer = ask();
     const id = await theResponse();
     caller.abort();
@@ -68,8 +47,7 @@ describe('a caller who leaves', () => {
   });
 
   it('while a stream waits in the queue, cancels it before anybody runs it', async () => {
-    await api.stop();
-    api = await takeTestApi({ withoutWorker: true });
+    await api.start({ withoutWorker: true });
     await api.stream({ model, input: 'Hi' }, { signal: caller.signal });
     const id = await theResponse();
     caller.abort();
@@ -83,45 +61,37 @@ describe('a caller who leaves', () => {
     ['/messages', { max_tokens: 100, messages }],
     ['/embeddings', { input: 'Hi' }],
   ])('before the first token of %s, stops the run', async (path, body) => {
-    const begun = latch();
-    const ended = latch();
-    api.worker.onRun(async (run) => {
-      begun.open();
-      await run.hang();
-      ended.open();
-    });
+    const { begun } = api.worker.hold();
     const asked = api.stream({ model, ...body }, { path, signal: caller.signal });
     asked.catch(() => undefined);
-    await begun.wait();
+    const run = await begun.wait();
     caller.abort();
-    await ended.wait();
-    const [run] = api.worker.runs;
-    expect(run?.cancelled.aborted).toBe(true);
+    await eventually(() => run.cancelled.aborted);
     // Most of the others are not stored.
-    if (path === '/responses') await expectCancelled(run?.record.id ?? '');
+    if (path === '/responses') await expectCancelled(run.record.id);
   });
 
   it('in the middle of a stream, stops the run, and is no error to anybody', async () => {
-    const { begun, ended } = runThatHangs();
+    const { begun } = api.worker.hold('Hello');
     const response = await api.stream({ model, input: 'Hi' }, { signal: caller.signal });
     const reader = response.body?.getReader();
-    await begun.wait();
+    const run = await begun.wait();
     await reader?.read();
     caller.abort();
-    await ended.wait();
-    await expectCancelled(api.worker.runs[0]?.record.id ?? '');
+    await eventually(() => run.cancelled.aborted);
+    await expectCancelled(run.record.id);
     await eventually(() => api.logged.some((line) => line.includes('caller left')));
     expect(api.logged.filter((line) => /"level":"(error|warn)"/.test(line))).toEqual([]);
   });
 
   it('while a synchronous call waits, stops the run', async () => {
-    const { begun, ended } = runThatHangs();
+    const { begun } = api.worker.hold('Hello');
     const answer = ask();
-    await begun.wait();
+    const run = await begun.wait();
     caller.abort();
     await expect(answer).rejects.toThrow();
-    await ended.wait();
-    await expectCancelled(api.worker.runs[0]?.record.id ?? '');
+    await eventually(() => run.cancelled.aborted);
+    await expectCancelled(run.record.id);
   });
 
   it('after the end, changes nothing', async () => {
@@ -134,14 +104,7 @@ describe('a caller who leaves', () => {
   });
 
   it('of a response in the background, does not end it', async () => {
-    const begun = latch();
-    const goOn = latch();
-    api.worker.onRun(async (run) => {
-      run.say('Hello');
-      begun.open();
-      await goOn.wait();
-      await run.complete();
-    });
+    const { begun, goOn } = api.worker.hold('Hello');
     await api.stream({ model, input: 'Hi', background: true }, { signal: caller.signal });
     await begun.wait();
     caller.abort();

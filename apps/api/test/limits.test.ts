@@ -1,17 +1,11 @@
 import { once } from 'node:events';
 import { type ClientRequest, request } from 'node:http';
-import { eventually, latch } from '@sluice/testing';
-import { afterEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { type Answer, apiKeys, model, type TestApi } from './test-api.ts';
+import { eventually } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
+import { startableTestApi } from './kept-api.ts';
+import { type Answer, apiKeys, model } from './test-api.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-
-afterEach(async () => {
-  await api.stop();
-});
+const api = startableTestApi();
 
 const ask = (key?: string, more: object = {}) =>
   api.create({ model, input: 'Hi', ...more }, key === undefined ? {} : { key });
@@ -27,7 +21,7 @@ function expectTimeToComeBack({ headers }: Answer) {
 
 describe('a store that is nearly full', () => {
   it('takes nothing new, says when to come back, and goes on with what it has', async () => {
-    api = await takeTestApi({ withoutWorker: true });
+    await api.start({ withoutWorker: true });
     const { id } = (await ask(undefined, { background: true })).json() as { id: string };
     api.memory.usedPercent = 80;
     const refused = await ask();
@@ -46,7 +40,7 @@ describe('a budget', () => {
   const background = { background: true };
 
   it('refuses what may take more than is left, and says how much that is and when it begins anew', async () => {
-    api = await takeTestApi({ withoutWorker: true });
+    await api.start({ withoutWorker: true });
     const { id } = (await ask(key, { ...background, max_output_tokens: 200 })).json() as { id: string };
     const refused = await ask(key, { max_output_tokens: 200 });
     expect(refused.status).toBe(429);
@@ -72,7 +66,7 @@ describe('a budget', () => {
   });
 
   it('of money goes by the price of the model, for the key alone where it is the key’s', async () => {
-    api = await takeTestApi({ withoutWorker: true });
+    await api.start({ withoutWorker: true });
     // 260 of output are 0.0104.
     const refused = await ask(key, { ...background, model: 'other', max_output_tokens: 260 });
     expect(refused.json()).toMatchObject({
@@ -89,7 +83,7 @@ describe('a budget', () => {
 
 describe('a limit of reads a minute', () => {
   it('refuses every request over it that creates nothing, and says when to come back', async () => {
-    api = await takeTestApi({ withoutWorker: true });
+    await api.start({ withoutWorker: true });
     const key = apiKeys.reader;
     const { id } = (await ask(key, { background: true })).json() as { id: string };
     for (const url of [`/v1/responses/${id}`, '/v1/models', '/api/v1/responses']) {
@@ -111,7 +105,7 @@ describe('a limit of reads a minute', () => {
   });
 
   it('counts what is sent again with its Idempotency-Key, and brings no answer over it', async () => {
-    api = await takeTestApi();
+    await api.start();
     const options = { key: apiKeys.reader, headers: { 'idempotency-key': 'again' } };
     const send = () => api.create({ model, input: 'Hi' }, options);
     const { id } = (await send()).json() as { id: string };
@@ -127,7 +121,7 @@ describe('a limit of reads a minute', () => {
   });
 
   it('leaves creating alone, and the neighbours', async () => {
-    api = await takeTestApi();
+    await api.start();
     for (let at = 0; at < 4; at += 1) await api.get('/v1/models', apiKeys.reader);
     expect((await api.get('/v1/models', apiKeys.reader)).status).toBe(429);
     expect((await ask(apiKeys.reader)).status).toBe(200);
@@ -137,12 +131,11 @@ describe('a limit of reads a minute', () => {
 
 describe('requests that stay open', () => {
   it('are half of all for a tenant, and the others are served', async () => {
-    api = await takeTestApi({ withoutWorker: true, mostCallers: 4 });
+    await api.start({ withoutWorker: true, mostCallers: 4 });
     const { id } = (await ask(undefined, { background: true, stream: false })).json() as { id: string };
-    const url = `${await api.listen()}/v1/responses`;
     const left = new AbortController();
-    const read = async (path = `/${id}?stream=true`, key = apiKeys.first) =>
-      fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}` }, signal: left.signal });
+    const read = (path = `/${id}?stream=true`, key = apiKeys.first) =>
+      api.fetch(`/v1/responses${path}`, { headers: { authorization: `Bearer ${key}` }, signal: left.signal });
     const open = await Promise.all([read(), read()]);
     expect(open.map(({ status }) => status)).toEqual([200, 200]);
     const refused = await read();
@@ -157,7 +150,7 @@ describe('requests that stay open', () => {
 
 describe('a limit of requests a minute', () => {
   it('is counted down in the headers of every create', async () => {
-    api = await takeTestApi();
+    await api.start();
     const first = await ask(apiKeys.limited);
     const second = await ask(apiKeys.limited);
     expect([first.status, second.status]).toEqual([200, 200]);
@@ -170,7 +163,7 @@ describe('a limit of requests a minute', () => {
   });
 
   it('is told with a response that failed, too', async () => {
-    api = await takeTestApi();
+    await api.start();
     api.worker.onRun((run) => run.fail('model_error'));
     const failed = await ask(apiKeys.limited);
     expect(failed.status).toBe(500);
@@ -178,7 +171,7 @@ describe('a limit of requests a minute', () => {
   });
 
   it('refuses what is over it with 429 and says when to come back', async () => {
-    api = await takeTestApi();
+    await api.start();
     await ask(apiKeys.limited);
     await ask(apiKeys.limited);
     const refused = await ask(apiKeys.limited);
@@ -196,7 +189,7 @@ describe('a limit of requests a minute', () => {
   });
 
   it('refuses a stream in plain JSON', async () => {
-    api = await takeTestApi();
+    await api.start();
     await ask(apiKeys.limited);
     await ask(apiKeys.limited);
     const response = await api.stream({ model, input: 'Hi' }, { key: apiKeys.limited });
@@ -206,7 +199,7 @@ describe('a limit of requests a minute', () => {
   });
 
   it('is not used up by requests that are refused for another reason', async () => {
-    api = await takeTestApi();
+    await api.start();
     await ask(apiKeys.limited, { temperature: 9 });
     await ask(apiKeys.limited, { model: 'nope' });
     await api.create('{', { key: apiKeys.limited });
@@ -215,7 +208,7 @@ describe('a limit of requests a minute', () => {
   });
 
   it('leaves nothing of a refused request in the store, and runs nothing', async () => {
-    api = await takeTestApi();
+    await api.start();
     await ask(apiKeys.limited);
     await ask(apiKeys.limited);
     // The answers come before the queue has heard that the jobs are done.
@@ -227,7 +220,7 @@ describe('a limit of requests a minute', () => {
   });
 
   it('is exact for requests that come at once', async () => {
-    api = await takeTestApi();
+    await api.start();
     const answers = await Promise.all(Array.from({ length: 12 }, () => ask(apiKeys.limited)));
     const taken = answers.filter(({ status }) => status === 200);
     const remaining = taken.map(({ headers }) => Number(headers['x-ratelimit-remaining-requests']));
@@ -236,7 +229,7 @@ describe('a limit of requests a minute', () => {
   });
 
   it('does not concern another tenant', async () => {
-    api = await takeTestApi();
+    await api.start();
     await Promise.all(Array.from({ length: 3 }, () => ask(apiKeys.limited)));
     const other = await ask(apiKeys.second);
     expect(other.status).toBe(200);
@@ -244,7 +237,7 @@ describe('a limit of requests a minute', () => {
   });
 
   it('does not count reads', async () => {
-    api = await takeTestApi();
+    await api.start();
     for (let read = 0; read < 5; read += 1) {
       expect((await api.get('/v1/models', apiKeys.limited)).status).toBe(200);
     }
@@ -253,7 +246,7 @@ describe('a limit of requests a minute', () => {
 
 describe('a queue that is full', () => {
   it('for the tenant answers 429, and others are let in', async () => {
-    api = await takeTestApi({ withoutWorker: true });
+    await api.start({ withoutWorker: true });
     const waiting = { background: true };
     expect((await ask(apiKeys.short, waiting)).status).toBe(200);
     const before = await api.stored();
@@ -271,7 +264,7 @@ describe('a queue that is full', () => {
   });
 
   it('for everybody answers 503', async () => {
-    api = await takeTestApi({ withoutWorker: true, queued: 2 });
+    await api.start({ withoutWorker: true, queued: 2 });
     const waiting = { background: true };
     await ask(apiKeys.first, waiting);
     await ask(apiKeys.second, waiting);
@@ -288,7 +281,7 @@ describe('bodies that arrive at once', () => {
   const bodyBytes = 100_000;
 
   it('may be as large as the settings say by then', async () => {
-    api = await takeTestApi({ bodyBytes });
+    await api.start({ bodyBytes });
     const large = { input: 'x'.repeat(bodyBytes) };
     expect((await api.create({ model, ...large })).status).toBe(413);
     const { keys, limits } = api.settings;
@@ -312,7 +305,7 @@ describe('bodies that arrive at once', () => {
   });
 
   it('are refused with 429 where a tenant has its half, and with 503 where there is no room', async () => {
-    api = await takeTestApi({ bodyBytes, bodyBytesInFlight: 2 * bodyBytes });
+    await api.start({ bodyBytes, bodyBytesInFlight: 2 * bodyBytes });
     const first = await begin(apiKeys.first, bodyBytes);
     await eventually(() => api.bodyBudget.held === bodyBytes);
     const over = await ask(apiKeys.first);
@@ -337,24 +330,17 @@ describe('bodies that arrive at once', () => {
   });
 
   it('are given back when their accept is over, while their callers wait', async () => {
-    api = await takeTestApi({ bodyBytes });
-    const begun = latch();
-    const over = latch();
-    api.worker.onRun(async (run) => {
-      begun.open();
-      await over.wait();
-      run.say('Hello');
-      await run.complete();
-    });
+    await api.start({ bodyBytes });
+    const { begun, goOn } = api.worker.hold();
     const answer = ask();
     await begun.wait();
     await eventually(() => api.bodyBudget.held === 0);
-    over.open();
+    goOn.open();
     expect((await answer).status).toBe(200);
   });
 
   it('are given back when they are refused', async () => {
-    api = await takeTestApi({ bodyBytes });
+    await api.start({ bodyBytes });
     await api.create('{"model":');
     await api.create('x'.repeat(90_000));
     await api.create('x'.repeat(bodyBytes + 1));
@@ -362,7 +348,7 @@ describe('bodies that arrive at once', () => {
   });
 
   it('of nobody with a key are not held, nor those of a path that takes none', async () => {
-    api = await takeTestApi({ bodyBytes });
+    await api.start({ bodyBytes });
     const bare = await begin('sk-wrong', bodyBytes);
     const { port } = new URL(await api.listen());
     const headers = headersOf(apiKeys.first, bodyBytes);

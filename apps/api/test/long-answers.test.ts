@@ -2,9 +2,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { within } from '@sluice/testing';
 import { completed, type OutputItem } from '@sluice/contract';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { offsetOf } from '../src/durable-stream.ts';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
 const text = 'Say "this" again.\n'.repeat(20_000);
 const content = [{ type: 'output_text' as const, text, annotations: [], logprobs: [] }];
@@ -12,13 +13,13 @@ const output: OutputItem[] = [
   { type: 'message', id: 'msg_1', status: 'completed', role: 'assistant', content },
 ];
 
-let api: TestApi;
-
-beforeEach(async () => {
-  // Room for one such answer of a tenant at a time, and not for two.
-  api = await startTestApi({ bodyBytes: 2_000, bodyBytesInFlight: 1_200_000, withoutWorker: true });
+// Room for one such answer of a tenant at a time, and not for two.
+const api = eachTestApi({
+  bodyBytes: 2_000,
+  bodyBytesInFlight: 1_200_000,
+  withoutWorker: true,
+  isKept: false,
 });
-afterEach(() => api.stop());
 
 /** A stored response with that answer, which nobody streamed. */
 async function longAnswer(request: object = {}): Promise<string> {
@@ -31,12 +32,7 @@ async function longAnswer(request: object = {}): Promise<string> {
 }
 
 const get = (path: string, signal?: AbortSignal) =>
-  api.listen().then((url) =>
-    fetch(`${url}/v1/responses${path.startsWith('?') ? '' : '/'}${path}`, {
-      headers: { authorization: `Bearer ${apiKeys.first}` },
-      ...(signal && { signal }),
-    }),
-  );
+  api.fetch(`/v1/responses${path.startsWith('?') ? '' : '/'}${path}`, { ...(signal && { signal }) });
 
 /** The connection of a reader who takes nothing of an answer that has begun. */
 async function unreadAnswer(path: string): Promise<Socket> {
@@ -105,8 +101,7 @@ describe('a long answer', () => {
   });
 
   it('to a long request is held for each reader as far as they do not share it', async () => {
-    await api.stop();
-    api = await startTestApi({ bodyBytes: 12_000_000, bodyBytesInFlight: 80_000_000, withoutWorker: true });
+    await api.start({ bodyBytes: 12_000_000, bodyBytesInFlight: 80_000_000, withoutWorker: true });
     // More than the buffers of both sockets take.
     const instructions = 'Be brief. '.repeat(1_000_000);
     const id = await longAnswer({ instructions });

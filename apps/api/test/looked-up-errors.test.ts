@@ -2,19 +2,16 @@ import { responseRowsSchema } from '@sluice/contract/admin';
 import { eventually } from '@sluice/testing';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
 import { adminAppOf } from './test-admin.ts';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
-let api: TestApi;
+const api = eachTestApi({ isKept: false });
 let admin: FastifyInstance;
 beforeEach(async () => {
-  api = await startTestApi();
   admin = await adminAppOf(api);
 });
-afterEach(async () => {
-  await admin.close();
-  await api.stop();
-});
+afterEach(() => admin.close());
 
 async function rowsOf(requestId: string) {
   const url = `/admin/v1/responses?request_id=${requestId}`;

@@ -1,9 +1,9 @@
-import { eventually, latch, type RedisProxy, readSse, startRedisProxy, testRedis } from '@sluice/testing';
-import type { Run } from './scripted-worker.ts';
+import { eventually, type RedisProxy, readSse, startRedisProxy, testRedis } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { type Answer, model, startTestApi, type TestApi } from './test-api.ts';
+import { startableTestApi } from './kept-api.ts';
+import { type Answer, model } from './test-api.ts';
 
-let api: TestApi;
+const api = startableTestApi();
 const proxies: RedisProxy[] = [];
 
 async function proxy(options?: { delayMs: number }): Promise<RedisProxy> {
@@ -25,7 +25,7 @@ describe('a reply that is lost with its connection', () => {
 
   beforeEach(async () => {
     commands = await proxy();
-    api = await startTestApi({ commandsUrl: commands.url });
+    await api.start({ commandsUrl: commands.url });
     // Scripts are known to the server from here on.
     expect((await api.create({ model, input: 'Hi' })).status).toBe(200);
   });
@@ -86,12 +86,8 @@ describe('a reply that is lost with its connection', () => {
 describe('a store that is out of reach for longer than a request may wait', () => {
   it('makes a refused response run at worst until it is back, and counts it', async () => {
     const commands = await proxy();
-    api = await startTestApi({ commandsUrl: commands.url });
-    const begun = latch<Run>();
-    api.worker.onRun((run) => {
-      begun.open(run);
-      return run.hang();
-    });
+    await api.start({ commandsUrl: commands.url });
+    const { begun } = api.worker.hold();
     commands.loseReplyTo(`bull:${model}:prioritized`);
     const answer = api.create({ model, input: 'Hi' });
     await eventually(() => commands.lost === 1);
@@ -113,7 +109,7 @@ describe('a store that is out of reach for longer than a request may wait', () =
 describe('a subscription that is cut again and again', () => {
   it('ends no caller that waits', async () => {
     const [commands, subscriber] = [await proxy({ delayMs: 5 }), await proxy({ delayMs: 5 })];
-    api = await startTestApi({ commandsUrl: commands.url, subscriberUrl: subscriber.url });
+    await api.start({ commandsUrl: commands.url, subscriberUrl: subscriber.url });
     const store = await testRedis(commands.url);
     const answers: Promise<Answer>[] = [];
     const waiting = new Set<Promise<Answer>>();

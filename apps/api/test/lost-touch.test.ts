@@ -1,18 +1,11 @@
 import { checkEventGrammar, eventually, readSse } from '@sluice/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
-
-let api: TestApi;
+import { beforeAll, describe, expect, it } from 'vitest';
+import { oneTestApi } from './kept-api.ts';
+import { model } from './test-api.ts';
 
 // The api lives, and its lease has lapsed: workers take its callers for gone after some seconds.
-beforeAll(async () => {
-  api = await startTestApi({ withoutLease: true });
-  api.worker.onRun(async (run) => {
-    run.say('Half an answer');
-    await run.hang();
-  });
-});
-afterAll(() => api.stop());
+const api = oneTestApi({ withoutLease: true });
+beforeAll(() => void api.worker.hold('Half an answer'));
 
 describe('a caller who is still there when its response is ended as one that nobody waits for', () => {
   it('is told to come back, and not that it cancelled, or reads a failure at the end of its stream', async () => {
@@ -45,11 +38,7 @@ describe('a caller who is still there when its response is ended as one that nob
   it('is told that it is cancelled if somebody cancelled it', async () => {
     const answer = api.create({ model, input: 'Hi' });
     const id = await eventually(async () => (await api.redis.client.zrange(api.keys.open, '0', '0'))[0]);
-    await api.app.inject({
-      method: 'POST',
-      url: `/v1/responses/${id}/cancel`,
-      headers: { authorization: `Bearer ${apiKeys.first}` },
-    });
+    await api.create({}, { path: `/responses/${id}/cancel` });
     expect((await answer).status).toBe(200);
     expect((await answer).json()).toMatchObject({ status: 'cancelled' });
   });

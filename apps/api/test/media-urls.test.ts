@@ -1,12 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { model, startTestApi, type TestApi } from './test-api.ts';
+import { describe, expect, it } from 'vitest';
+import { startableTestApi } from './kept-api.ts';
+import { model } from './test-api.ts';
 
-let api: TestApi | undefined;
-
-afterEach(async () => {
-  await api?.stop();
-  api = undefined;
-});
+const api = startableTestApi();
 
 const chat = (more = '') => ({ provider: `type: openai-chat, baseUrl: 'http://127.0.0.1:9'${more}` });
 const responses = { provider: "type: openai-responses, baseUrl: 'http://127.0.0.1:9'" };
@@ -53,7 +49,7 @@ describe('a URL that no upstream of the model may fetch', () => {
       'messages[1].content[0].content[0].source',
     ],
   ])('is refused at %s by the name of its part, before anything runs', async (path, body, param) => {
-    api = await startTestApi(responses);
+    await api.start(responses);
     const { status, json } = await api.create(body, { path });
     expect(status).toBe(400);
     const { error } = json() as { error: { details?: object } };
@@ -66,7 +62,7 @@ describe('a URL that no upstream of the model may fetch', () => {
   });
 
   it('has its name in a large body, too', async () => {
-    api = await startTestApi(responses);
+    await api.start(responses);
     const { messages } = ofChat;
     const large = { ...ofChat, messages: [{ role: 'user', content: 'x'.repeat(400_000) }, ...messages] };
     const { json } = await api.create(large, { path: '/chat/completions' });
@@ -74,7 +70,7 @@ describe('a URL that no upstream of the model may fetch', () => {
   });
 
   it('is that of a file for any upstream of chat completions', async () => {
-    api = await startTestApi(chat(', fetchesUrls: true'));
+    await api.start(chat(', fetchesUrls: true'));
     const { status, json } = await api.create(create.body(inputFile));
     expect(status).toBe(400);
     expect(json()).toMatchObject({ error: { param: 'input[0].content[1].file_url' } });
@@ -91,12 +87,12 @@ it.each([
   ['where the file has its data besides', chat(), create.body({ ...inputFile, file_data: 'AAAA' })],
   ['for the simulator', {}, create.body(inputImage)],
 ])('a URL is taken %s', async (_where, options, body) => {
-  api = await startTestApi(options);
+  await api.start(options);
   expect((await api.create(body)).status).toBe(200);
 });
 
 it('a file that is not there is named as the caller has written it', async () => {
-  api = await startTestApi();
+  await api.start();
   const part = { type: 'file', file: { file_id: 'file-none' } };
   const { json } = await api.create({ model, messages: messagesOf(part) }, { path: '/chat/completions' });
   expect(json()).toMatchObject({ error: { param: 'messages[0].content[1].file.file_id' } });

@@ -1,16 +1,9 @@
 import { sseFrames } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi } from './test-api.ts';
+import { describe, expect, it } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-
-beforeEach(async () => {
-  api = await takeTestApi();
-});
-afterEach(() => api.stop());
+const api = eachTestApi();
 
 const path = '/messages';
 const messages = [{ role: 'user', content: 'Hi' }];
@@ -117,9 +110,7 @@ describe('a message', () => {
     expect(stored).toMatchObject({ status: 'completed', output_text: 'Hel' });
     expect(stored).not.toHaveProperty('stop_sequence');
     const list = (await api.get('/v1/responses')).json();
-    const authorization = `Bearer ${apiKeys.first}`;
-    const url = new URL(`${kept}?stream=true`, await api.listen());
-    const events = await (await fetch(url, { headers: { authorization } })).text();
+    const events = await (await api.fetch(`${kept}?stream=true`)).text();
     expect(events).toContain('event: response.completed');
     expect(JSON.stringify([list, events])).not.toContain('stop_sequence');
   });

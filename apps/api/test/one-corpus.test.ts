@@ -1,7 +1,8 @@
 import { parseCreateResponse } from '@sluice/contract';
 import { parseChatRequest, parseMessageRequest } from '@sluice/protocols';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { model, startTestApi, type TestApi } from './test-api.ts';
+import { describe, expect, it } from 'vitest';
+import { oneTestApi } from './kept-api.ts';
+import { model } from './test-api.ts';
 
 interface Conversation {
   name: string;
@@ -169,12 +170,7 @@ describe('one conversation becomes the same request by every door', () => {
 });
 
 describe('one conversation is the same in the record and for the model, by whichever door it came', () => {
-  let api: TestApi;
-
-  beforeAll(async () => {
-    api = await startTestApi();
-  });
-  afterAll(() => api?.stop());
+  const api = oneTestApi();
 
   /** The input of a response, without ids, once it is over. */
   async function inputOf(path: string, body: object, headers: Record<string, string> = {}) {

@@ -1,12 +1,9 @@
-import { eventually, latch, readSse } from '@sluice/testing';
-import { afterEach, describe, expect, it } from 'vitest';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { eventually, readSse } from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
+import { startableTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
-let api: TestApi;
-
-afterEach(async () => {
-  await api.stop();
-});
+const api = startableTestApi();
 
 const background = async (key = apiKeys.first) => {
   const answer = await api.create({ model, input: 'Hi', background: true }, { key });
@@ -16,7 +13,7 @@ const background = async (key = apiKeys.first) => {
 
 describe('a response that waits', () => {
   it('has its position in the acceptance and in GET, as members and as headers', async () => {
-    api = await startTestApi({ withoutWorker: true });
+    await api.start({ withoutWorker: true });
     for (let at = 1; at <= 3; at += 1) {
       const { body, headers } = await background();
       expect(body.queue_position).toBe(at);
@@ -32,7 +29,7 @@ describe('a response that waits', () => {
   });
 
   it('has none once it is gone on', async () => {
-    api = await startTestApi();
+    await api.start();
     const { body } = await background();
     await eventually(
       async () => (await api.get(`/v1/responses/${body.id}`)).json()['status'] === 'completed',
@@ -43,16 +40,12 @@ describe('a response that waits', () => {
   });
 
   it('is told when it will probably start, as soon as anybody can tell', async () => {
-    api = await startTestApi();
-    const gate = latch();
+    await api.start();
+    const { goOn } = api.worker.hold();
     const { client } = api.redis;
     // As if twenty a second had come and gone.
     const gone = setInterval(() => void client.incrby(`${api.keys.prefix}bull:${model}:id`, 2), 100);
     try {
-      api.worker.onRun(async (run) => {
-        await gate.wait();
-        await run.complete();
-      });
       const ids: string[] = [];
       // More than there are slots.
       for (let at = 0; at < 40; at += 1) ids.push((await background()).body.id);
@@ -66,18 +59,13 @@ describe('a response that waits', () => {
       expect(Number(read.headers['x-sluice-starts-in-seconds'])).toBeGreaterThanOrEqual(0);
     } finally {
       clearInterval(gone);
-      gate.open();
+      goOn.open();
     }
   });
 
   it('says so in comments of its stream, which no client takes for an event', async () => {
-    api = await startTestApi();
-    const gate = latch();
-    api.worker.onRun(async (run) => {
-      await gate.wait();
-      run.say('Hello');
-      await run.complete();
-    });
+    await api.start();
+    const { goOn } = api.worker.hold();
     // More than there are slots.
     for (let at = 0; at < 40; at += 1) await background();
     const response = await api.stream({ model, input: 'Hi' }, { key: apiKeys.second });
@@ -87,7 +75,7 @@ describe('a response that waits', () => {
       text += Buffer.from((await reader?.read())?.value ?? '').toString();
       return /^: queued, position \d+/m.test(text);
     });
-    gate.open();
+    goOn.open();
     for (;;) {
       const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
       if (done) break;

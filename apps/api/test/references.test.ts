@@ -1,11 +1,9 @@
 import { eventually, type LocalRedis, startLocalRedis } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi, type TestApiOptions } from './test-api.ts';
+import { startableTestApi } from './kept-api.ts';
+import { apiKeys, model, type TestApiOptions } from './test-api.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
+const api = startableTestApi();
 let own: LocalRedis | undefined;
 
 afterEach(async () => {
@@ -17,7 +15,7 @@ afterEach(async () => {
 /** An api whose Redis nobody else uses, so that what it sends can be counted. */
 async function apart(options: TestApiOptions = {}): Promise<void> {
   own = await startLocalRedis();
-  api = await takeTestApi({ redisUrl: own.url, ...options });
+  await api.start({ redisUrl: own.url, ...options });
 }
 
 async function sentByRedis(step: () => Promise<unknown>): Promise<number> {
@@ -45,10 +43,7 @@ const itemOf = (responseId: string) => ({
 describe('a request that is refused', () => {
   it('costs Redis a few bytes, however large what it continues from is', async () => {
     await apart();
-    api.worker.onRun((run) => {
-      run.say('long '.repeat(200_000));
-      return run.complete();
-    });
+    api.worker.answer('long '.repeat(200_000));
     const first = await ended({});
     const second = await ended({ previous_response_id: first });
     const third = await ended({ previous_response_id: second });
@@ -89,7 +84,7 @@ describe('a request that is refused', () => {
     { what: 'responses', options: { contextTurns: 1 } },
     { what: 'bytes', options: { contextBytes: 1_024 } },
   ])('is told that it continues from too many $what', async ({ options }) => {
-    api = await takeTestApi(options);
+    await api.start(options);
     const first = await ended({ input: 'long '.repeat(200) });
     const chained = { model, input: 'Hi', previous_response_id: first };
     const second = options.contextTurns ? await ended(chained) : first;
@@ -101,7 +96,7 @@ describe('a request that is refused', () => {
   });
 
   it('is told that its items belong to too many responses', async () => {
-    api = await takeTestApi({ contextTurns: 2 });
+    await api.start({ contextTurns: 2 });
     const ids = [await ended({}), await ended({}), await ended({})];
     const refused = await api.create({ model, input: ids.map(itemOf) });
     expect(refused.status).toBe(400);
@@ -114,7 +109,7 @@ describe('a request that is refused', () => {
 
 describe('an item that is referred to', () => {
   it('may be the call that an output answers, and counts as one of the conversation', async () => {
-    api = await takeTestApi();
+    await api.start();
     const call = { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}' };
     const called = await ended({ input: [call] });
     const reference = { type: 'item_reference', id: `${called.replace('create-response_', 'fc_')}00000` };
@@ -134,7 +129,7 @@ describe('what is read of large stored inputs', () => {
 
   /** An api in which a tenant may have one of these in memory, and its stored response. */
   async function stored(options: TestApiOptions = {}): Promise<string> {
-    api = await takeTestApi({ bodyBytes, bodyBytesInFlight: 2 * bodyBytes, ...options });
+    await api.start({ bodyBytes, bodyBytesInFlight: 2 * bodyBytes, ...options });
     return ended({ input });
   }
 
@@ -183,7 +178,7 @@ describe('what is read of large stored inputs', () => {
 describe('large bodies', () => {
   it('are taken several at once, beside the small ones of a neighbour', async () => {
     // A thread has as long as a machine needs that does much else.
-    api = await takeTestApi({ bodyBytes: 20_000_000, threadMs: 120_000 });
+    await api.start({ bodyBytes: 20_000_000, threadMs: 120_000 });
     const part = { type: 'input_text', text: 'x'.repeat(8_000_000) };
     const body = JSON.stringify({ model, input: [{ role: 'user', content: [part, part] }] });
     let isDone = false;
@@ -204,7 +199,7 @@ describe('large bodies', () => {
   });
 
   it('are shown whole when it is their instructions that are large', async () => {
-    api = await takeTestApi();
+    await api.start();
     const instructions = 'rules '.repeat(20_000);
     const id = await ended({ instructions });
     expect((await api.get(`/v1/responses/${id}`)).json()).toMatchObject({ instructions });

@@ -2,7 +2,7 @@ import { loadSettings } from '@sluice/config';
 import type { FailureCode, Generation } from '@sluice/contract';
 import { type Provider, type ProviderChunk, ProviderError, type ProviderCall } from '@sluice/providers';
 import { createLogger } from '@sluice/runtime';
-import { usageOf } from '@sluice/testing';
+import { type Latch, latch, usageOf } from '@sluice/testing';
 import { WorkerProcess } from '@sluice/worker';
 
 /** One run of a response under the control of a test. */
@@ -34,6 +34,10 @@ export interface ScriptedWorker {
   runs: Run[];
   /** What is done with responses from now on; by default each says `Hello` and is complete. */
   onRun(script: RunScript): void;
+  /** Lets each say these texts, and be complete. */
+  answer(...texts: string[]): void;
+  /** Lets each say a text, if one is given, and wait until it is ended, or complete when it may go on. */
+  hold(says?: string): { begun: Latch<Run>; goOn: Latch };
   /** Whether it runs nothing, and may be given more. */
   readonly isIdle: boolean;
   /** Forgets the runs so far, and does the default with those to come. */
@@ -104,10 +108,27 @@ drainTimeoutMs: 5000
     onReady: () => undefined,
   });
   await worker.start(new AbortController().signal);
+  const onRun = (next: RunScript) => {
+    script = next;
+  };
   return {
     runs,
-    onRun(next) {
-      script = next;
+    onRun,
+    answer(...texts) {
+      onRun((run) => {
+        for (const text of texts) run.say(text);
+        return run.complete();
+      });
+    },
+    hold(says = '') {
+      const [begun, goOn] = [latch<Run>(), latch()];
+      onRun(async (run) => {
+        if (says !== '') run.say(says);
+        begun.open(run);
+        await Promise.race([goOn.wait(), run.hang()]);
+        if (!run.cancelled.aborted) await run.complete();
+      });
+      return { begun, goOn };
     },
     get isIdle() {
       return running === 0 && !isStopped;

@@ -1,13 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi } from './test-api.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
-const takeTestApi = keepTestApis();
+const api = eachTestApi();
 
-let api: TestApi;
-
-beforeEach(async () => {
-  api = await takeTestApi();
+beforeEach(() => {
   api.worker.onRun((run) => {
     run.think('Let me ');
     run.think('think.');
@@ -15,8 +12,6 @@ beforeEach(async () => {
     return run.complete();
   });
 });
-
-afterEach(() => api.stop());
 
 interface Item {
   type: string;
@@ -80,12 +75,7 @@ describe('encrypted reasoning', () => {
   it('is in the derived events of a response that was not streamed', async () => {
     const answer = await api.create({ model, input: 'Hi', include });
     const [item] = outputOf(answer.json());
-    const stream = await fetch(
-      `${await api.listen()}/v1/responses/${String(answer.json()['id'])}?stream=true`,
-      {
-        headers: { authorization: `Bearer ${apiKeys.first}` },
-      },
-    );
+    const stream = await api.fetch(`/v1/responses/${String(answer.json()['id'])}?stream=true`);
     const data = (await stream.text()).split('\n').filter((line) => line.startsWith('data: {'));
     const done = data.find((line) => line.includes('response.output_item.done')) ?? '';
     expect(JSON.parse(done.slice('data: '.length))).toMatchObject({ item });

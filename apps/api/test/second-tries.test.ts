@@ -1,37 +1,19 @@
 import { CallerStore } from '@sluice/response-store';
 import { eventually, latch, readSse } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi } from './test-api.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { model } from './test-api.ts';
 
-const takeTestApi = keepTestApis();
+const api = eachTestApi();
 
-let api: TestApi;
-
-beforeEach(async () => {
-  api = await takeTestApi();
-});
-afterEach(async () => {
-  vi.restoreAllMocks();
-  await api.stop();
-});
-
-const authorized = { authorization: `Bearer ${apiKeys.first}` };
 const keyed = { headers: { 'Idempotency-Key': 'once' } };
 
 /** Asks for a response that is not stored, which has begun and goes on when `goOn` opens. */
 async function heldUnstored() {
-  const [begun, goOn] = [latch(), latch()];
-  api.worker.onRun(async (run) => {
-    run.say('Hello');
-    begun.open();
-    await goOn.wait();
-    await run.complete();
-  });
+  const { begun, goOn } = api.worker.hold('Hello');
   const body = { model, input: 'Hi', store: false };
   const first = api.create(body, keyed);
-  await begun.wait();
-  const [id = ''] = await api.redis.client.zrange(api.keys.open, '0', '0');
+  const { id } = (await begun.wait()).record;
   return { body, first, record: api.keys.record(id), goOn };
 }
 
@@ -67,18 +49,14 @@ describe('an Idempotency-Key', () => {
   });
 
   it('is answered at once in the background, and goes on standing for what was deleted', async () => {
-    const goOn = latch();
-    api.worker.onRun(async (run) => {
-      await goOn.wait();
-      await run.complete();
-    });
+    const { goOn } = api.worker.hold();
     const body = { model, input: 'Hi', background: true };
     const create = async () => (await api.create(body, keyed)).json();
     const { id } = await create();
     expect(await create()).toMatchObject({ id, status: expect.stringMatching(/^(queued|in_progress)$/) });
     goOn.open();
     await eventually(async () => (await create())['status'] === 'completed');
-    await api.app.inject({ method: 'DELETE', url: `/v1/responses/${String(id)}`, headers: authorized });
+    await api.fetch(`/v1/responses/${String(id)}`, { method: 'DELETE' });
     expect(await create()).toMatchObject({ error: { code: 'idempotency_result_gone' } });
   });
 
@@ -144,10 +122,9 @@ describe('a reader of a response that was not created as a stream', () => {
   it('gets its end although it is deleted under it', async () => {
     api.worker.onRun((run) => run.hang());
     const { id } = (await api.create({ model, input: 'Hi', background: true })).json() as { id: string };
-    const base = await api.listen();
-    const stream = await fetch(`${base}/v1/responses/${id}?stream=true`, { headers: authorized });
+    const stream = await api.fetch(`/v1/responses/${id}?stream=true`);
     const read = readSse(stream.body ?? '');
-    const deleted = await fetch(`${base}/v1/responses/${id}`, { method: 'DELETE', headers: authorized });
+    const deleted = await api.fetch(`/v1/responses/${id}`, { method: 'DELETE' });
     expect(deleted.status).toBe(200);
     const { events, done, problems } = await read;
     expect(problems).toEqual([]);
@@ -158,8 +135,7 @@ describe('a reader of a response that was not created as a stream', () => {
 
 describe('a client that asks for what is not there', () => {
   it('gets 404 or 405 for a method that few have heard of', async () => {
-    const base = await api.listen();
-    const answer = await fetch(`${base}/v1/responses`, { method: 'QUERY', headers: authorized });
+    const answer = await api.fetch('/v1/responses', { method: 'QUERY' });
     expect(answer.status).toBe(405);
   });
 });

@@ -1,17 +1,10 @@
 import { connect, type Socket } from 'node:net';
 import { checkEventGrammar, eventually, latch, readSse, within } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { describe, expect, it } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
-let api: TestApi;
-
-beforeEach(async () => {
-  api = await startTestApi();
-});
-
-afterEach(async () => {
-  await api.stop();
-});
+const api = eachTestApi({ isKept: false });
 
 /** A stream over a socket that reads only when the test says so. */
 async function openStream() {

@@ -1,18 +1,19 @@
 import { RedisMemory } from '@sluice/runtime';
 import { hasServer, type LocalRedis, startLocalRedis } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Answer, apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { startableTestApi } from './kept-api.ts';
+import { type Answer, apiKeys, model } from './test-api.ts';
 
 const mebibyte = 1024 * 1024;
 
 // Memory is bounded by the server, so it has to be one that nobody else uses.
 describe.skipIf(!hasServer)('a tenant that fills the store (needs a server on the PATH)', () => {
   let own: LocalRedis;
-  let api: TestApi;
+  const api = startableTestApi();
 
   beforeEach(async () => {
     own = await startLocalRedis();
-    api = await startTestApi({ redisUrl: own.url, bodyBytes: 5_000_000 });
+    await api.start({ redisUrl: own.url, bodyBytes: 5_000_000 });
     await api.redis.client.config('SET', 'maxmemory', 40 * mebibyte);
   });
   afterEach(async () => {
@@ -100,8 +101,7 @@ describe.skipIf(!hasServer)('a tenant that fills the store (needs a server on th
 });
 
 describe('places in the queue', () => {
-  let api: TestApi;
-  afterEach(() => api.stop());
+  const api = startableTestApi();
 
   const wait = async (key: string, count: number) => {
     const answers: number[] = [];
@@ -112,14 +112,14 @@ describe('places in the queue', () => {
   };
 
   it('are half of all for a tenant whose keys say nothing of it', async () => {
-    api = await startTestApi({ withoutWorker: true, queued: 10 });
+    await api.start({ withoutWorker: true, queued: 10 });
     expect(await wait(apiKeys.first, 8)).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
     expect(await wait(apiKeys.second, 5)).toEqual([200, 200, 200, 200, 200]);
     expect(await wait(apiKeys.limited, 1)).toEqual([503]);
   });
 
   it('are half of all by their bytes, too', async () => {
-    api = await startTestApi({ withoutWorker: true });
+    await api.start({ withoutWorker: true });
     const { keys, limits } = api.settings;
     api.live.replace({ keys, limits: { ...limits, queuedBytes: 6 * 1024 } });
     expect(await wait(apiKeys.first, 5)).toEqual([200, 200, 200, 429, 429]);
@@ -127,7 +127,7 @@ describe('places in the queue', () => {
   });
 
   it('are as many as its keys say, up to all of them', async () => {
-    api = await startTestApi({ withoutWorker: true, queued: 4 });
+    await api.start({ withoutWorker: true, queued: 4 });
     const { limits } = api.settings;
     const keys = api.settings.keys.map((key) =>
       key.name === 'first' ? { ...key, limits: { ...key.limits, queued: 100 } } : key,

@@ -1,15 +1,9 @@
 import { eventually, type Latch, latch } from '@sluice/testing';
-import { afterEach, describe, expect, it } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { type Answer, apiKeys, model, type TestApi } from './test-api.ts';
+import { describe, expect, it } from 'vitest';
+import { startableTestApi } from './kept-api.ts';
+import { type Answer, apiKeys, model } from './test-api.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-
-afterEach(async () => {
-  await api.stop();
-});
+const api = startableTestApi();
 
 const ask = (key: string, more: object = {}) => api.create({ model, input: 'Hi', ...more }, { key });
 
@@ -19,7 +13,7 @@ function errorOf(answer: Answer) {
 
 describe('a limit of tokens a minute', () => {
   it('is counted down by what a response may take, and then by what it took', async () => {
-    api = await takeTestApi();
+    await api.start();
     const first = await ask(apiKeys.tokens, { max_output_tokens: 400 });
     expect(first.status).toBe(200);
     const left = Number(first.headers['x-ratelimit-remaining-tokens']);
@@ -36,7 +30,7 @@ describe('a limit of tokens a minute', () => {
   });
 
   it('refuses with 429 what does not fit, and says when it will', async () => {
-    api = await takeTestApi();
+    await api.start();
     api.worker.onRun((run) => run.hang());
     const taken = await ask(apiKeys.tokens, { max_output_tokens: 700, background: true });
     expect(taken.status).toBe(200);
@@ -49,17 +43,13 @@ describe('a limit of tokens a minute', () => {
     expect(seconds).toBeLessThanOrEqual(60);
     // Cancelled without output: nothing was taken.
     const { id } = taken.json() as { id: string };
-    await api.app.inject({
-      method: 'POST',
-      url: `/v1/responses/${id}/cancel`,
-      headers: { authorization: `Bearer ${apiKeys.tokens}` },
-    });
+    await api.create({}, { key: apiKeys.tokens, path: `/responses/${id}/cancel` });
     const again = await ask(apiKeys.tokens, { max_output_tokens: 400, background: true });
     expect(again.status).toBe(200);
   });
 
   it('tells a request that asks for more than a minute has that waiting is no use', async () => {
-    api = await takeTestApi();
+    await api.start();
     const refused = await ask(apiKeys.tokens, { max_output_tokens: 2_000 });
     expect(refused.status).toBe(429);
     expect(refused.headers).toMatchObject({ 'x-should-retry': 'false' });
@@ -74,7 +64,7 @@ describe('a limit of tokens a minute', () => {
 
 describe('a limit of what runs at a time', () => {
   it('makes further responses wait in their order, and refuses none', async () => {
-    api = await takeTestApi();
+    await api.start();
     const gates = new Map<string, Latch>();
     const started: string[] = [];
     let most = 0;
@@ -122,7 +112,7 @@ describe('a limit of what runs at a time', () => {
   });
 
   it('lets the next one in when one is cancelled', async () => {
-    api = await takeTestApi();
+    await api.start();
     const started: string[] = [];
     api.worker.onRun((run) => {
       started.push(String(run.record.request.user));
@@ -135,11 +125,7 @@ describe('a limit of what runs at a time', () => {
     }
     await eventually(() => started.length === 2);
     const cancel = (id: string | undefined) =>
-      api.app.inject({
-        method: 'POST',
-        url: `/v1/responses/${id}/cancel`,
-        headers: { authorization: `Bearer ${apiKeys.crowded}` },
-      });
+      api.create({}, { key: apiKeys.crowded, path: `/responses/${id}/cancel` });
     // One that waits in the line, and one that runs.
     await cancel(ids[2]);
     await cancel(ids[0]);
@@ -150,7 +136,7 @@ describe('a limit of what runs at a time', () => {
 
 describe('limits of one request', () => {
   it('refuse more output than the tenant or the model may have, and name the member', async () => {
-    api = await takeTestApi();
+    await api.start();
     for (const [key, asked, more] of [
       [apiKeys.capped, 51, {}],
       [apiKeys.first, 91, { model: 'small' }],
@@ -167,7 +153,7 @@ describe('limits of one request', () => {
   });
 
   it('are told to the upstream where the request names none', async () => {
-    api = await takeTestApi();
+    await api.start();
     await ask(apiKeys.capped);
     await ask(apiKeys.first, { model: 'small' });
     await ask(apiKeys.capped, { model: 'small', max_output_tokens: 20 });
@@ -177,7 +163,7 @@ describe('limits of one request', () => {
   });
 
   it('refuse an input that the context cannot hold', async () => {
-    api = await takeTestApi();
+    await api.start();
     const refused = await ask(apiKeys.first, { model: 'small', input: 'word '.repeat(100) });
     expect(refused.status).toBe(400);
     expect(errorOf(refused)).toMatchObject({ code: 'context_length_exceeded', param: 'input' });
@@ -194,7 +180,7 @@ describe('limits of one request', () => {
   });
 
   it('leave out the oldest items of an input that the context cannot hold, where the client wants that', async () => {
-    api = await takeTestApi();
+    await api.start();
     const words = 'word '.repeat(60);
     const first = await ask(apiKeys.first, {
       model: 'small',
@@ -222,7 +208,7 @@ describe('limits of one request', () => {
   });
 
   it('reserve no more tokens for a truncated input than the context holds', async () => {
-    api = await takeTestApi();
+    await api.start();
     // A thousand tokens a minute: the input alone has twice as many.
     const answer = await ask(apiKeys.tokens, {
       model: 'small',
@@ -236,7 +222,7 @@ describe('limits of one request', () => {
   });
 
   it('refuse requests of a tenant whose waiting ones take too many bytes', async () => {
-    api = await takeTestApi({ withoutWorker: true });
+    await api.start({ withoutWorker: true });
     const refused = await ask(apiKeys.capped, { background: true, input: 'x'.repeat(2_000) });
     expect(refused.status).toBe(429);
     expect(errorOf(refused).message).toContain('waiting');

@@ -4,10 +4,11 @@ import { createLogger, FailedLogins } from '@sluice/runtime';
 import { Tenants } from '@sluice/tenants';
 import { eventually } from '@sluice/testing';
 import type { FastifyInstance } from 'fastify';
-import { expect } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
 import { type AdminAppOptions, buildAdminApp } from '../src/admin/admin-app.ts';
 import { makeApiOperator } from '../src/api-operator.ts';
 import { describedAnswers } from './described-answers.ts';
+import { type Startable, startable } from './startable.ts';
 import type { TestApi } from './test-api.ts';
 
 export const actionToken = 'action-token-of-the-test';
@@ -159,4 +160,12 @@ export async function startTestAdmin(api: TestApi, options: TestAdminOptions = {
       }
     },
   };
+}
+
+/** The admin API over the api that each test has, from its beginning on. */
+export function eachTestAdmin(api: TestApi): Startable<TestAdmin, TestAdminOptions> {
+  const admin = startable((options?: TestAdminOptions) => startTestAdmin(api, options));
+  beforeEach(() => admin.start());
+  afterEach(() => admin.stop());
+  return admin;
 }

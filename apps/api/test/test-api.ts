@@ -10,7 +10,7 @@ import {
   waitForRedis,
 } from '@sluice/runtime';
 import { createKey } from '@sluice/tenants';
-import { testRedis, type TestRedis } from '@sluice/testing';
+import { latch, testRedis, type TestRedis } from '@sluice/testing';
 import { apiClients, closeConnections } from '@sluice/wiring';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
@@ -46,6 +46,8 @@ export const apiKeys = {
 export const model = 'm';
 
 export interface TestApiOptions {
+  /** Whether another test may have it, too, which is true by default; see `keepTestApis`. */
+  isKept?: boolean;
   redisUrl?: string;
   /** Ways of the api to the same Redis that a test can make unreliable. */
   commandsUrl?: string;
@@ -102,6 +104,8 @@ export interface TestApi extends Omit<ApiParts, 'memory' | 'keys' | 'redis'> {
   /** The same over a socket, which a stream needs; `stream: true` is added. */
   stream(body: object, options?: CreateOptions): Promise<Response>;
   get(path: string, key?: string): Promise<Answer>;
+  /** Over a socket, which a stream needs; with a key of its own unless the headers have another. */
+  fetch(path: string, init?: FetchOptions): Promise<Response>;
   /** Opens a WebSocket. Its events are held against the document of the API, as all are. */
   connect(options?: ConnectOptions): Promise<TestSocket>;
   /** Every key in Redis but those of the process itself. */
@@ -136,6 +140,10 @@ export interface CreateOptions {
   /** Where it is sent below the mount, by default to the create route. */
   path?: string;
   signal?: AbortSignal;
+}
+
+export interface FetchOptions extends Omit<RequestInit, 'headers'> {
+  headers?: Record<string, string>;
 }
 
 export interface ConnectOptions extends Partial<SocketOptions> {
@@ -326,6 +334,11 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     async get(url, key = apiKeys.first) {
       return answerOf(await app.inject({ url, headers: { authorization: `Bearer ${key}` } }));
     },
+    fetch: async (path, { headers, ...init } = {}) =>
+      fetch(`${await listen()}${path}`, {
+        ...init,
+        headers: { authorization: `Bearer ${apiKeys.first}`, ...headers },
+      }),
     async connect({ mount = '/v1', ...more } = {}) {
       const url = `${(await listen()).replace('http', 'ws')}${mount}/responses`;
       return openSocket(url, { key: apiKeys.first, onEvent: described.look, ...more });
@@ -366,6 +379,8 @@ const noLease: Lease = { start: () => Promise.resolve(), stop: () => Promise.res
 const idleWorker: ScriptedWorker = {
   runs: [],
   onRun: () => undefined,
+  answer: () => undefined,
+  hold: () => ({ begun: latch(), goOn: latch() }),
   isIdle: true,
   forget: () => undefined,
   stop: () => Promise.resolve(),

@@ -1,14 +1,15 @@
 import type { TelemetryEvents } from '@sluice/runtime';
 import { eventually } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { apiKeys, model, startTestApi, type TestApi, type TestApiOptions } from './test-api.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { startableTestApi } from './kept-api.ts';
+import { apiKeys, model, type TestApiOptions } from './test-api.ts';
 
-let api: TestApi;
+const api = startableTestApi();
 let refused: TelemetryEvents['response.refused'][];
 let ended: TelemetryEvents['response.ended'][];
 
 async function start(options: TestApiOptions = {}): Promise<void> {
-  api = await startTestApi(options);
+  await api.start({ isKept: false, ...options });
   api.telemetry.on('response.refused', (fact) => refused.push(fact));
   api.telemetry.on('response.ended', (fact) => ended.push(fact));
 }
@@ -17,7 +18,6 @@ beforeEach(() => {
   refused = [];
   ended = [];
 });
-afterEach(() => api.stop());
 
 const idOf = (answer: { json: () => Record<string, unknown> }) => String(answer.json()['id']);
 

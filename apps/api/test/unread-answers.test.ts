@@ -8,10 +8,9 @@ import fastify from 'fastify';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { BodyBudget } from '../src/bodies/body-budget.ts';
 import { registerUnreadAnswers } from '../src/plugins/unread-answers.ts';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, type TestApi } from './test-api.ts';
-
-const takeTestApi = keepTestApis();
+import { postResponse } from './api-process-site.ts';
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model } from './test-api.ts';
 
 /** Far shorter than the half minute of the service. */
 const stalledMs = 300;
@@ -20,20 +19,11 @@ const stalledBesideOthersMs = 2_000;
 /** More than the buffers of both sockets take. */
 const text = 'x'.repeat(10_000_000);
 
-let api: TestApi;
+const api = eachTestApi({ stalledMs });
 
-beforeEach(async () => {
-  api = await takeTestApi({ stalledMs });
-  api.worker.onRun(async (run) => {
-    run.say(text);
-    await run.complete();
-  });
-});
+beforeEach(() => api.worker.answer(text));
 
-afterEach(async () => {
-  vi.useRealTimers();
-  await api.stop();
-});
+afterEach(() => void vi.useRealTimers());
 
 /** A caller that sends a request and reads only when the test says so, and the api's side of its connection. */
 async function caller(method: string, path: string, body = ''): Promise<{ socket: Socket; served: Socket }> {
@@ -98,12 +88,8 @@ describe('an answer that its caller does not read', () => {
   });
 
   it('counts as held for its tenant, once for all who read it', async () => {
-    await api.stop();
-    api = await takeTestApi({ stalledMs: stalledBesideOthersMs, bodyBytesInFlight: 5 * text.length });
-    api.worker.onRun(async (run) => {
-      run.say(text);
-      await run.complete();
-    });
+    await api.start({ stalledMs: stalledBesideOthersMs, bodyBytesInFlight: 5 * text.length });
+    api.worker.answer(text);
     const path = `/v1/responses/${await storedId()}`;
     const { socket, served } = await caller('GET', path);
     await eventually(() => api.bodyBudget.held > text.length);
@@ -161,12 +147,8 @@ describe('an answer that its caller does not read', () => {
   });
 
   it('makes that of a create wait for room, since its work is done', async () => {
-    await api.stop();
-    api = await takeTestApi({ stalledMs: stalledBesideOthersMs, bodyBytesInFlight: 3 * text.length });
-    api.worker.onRun(async (run) => {
-      run.say(text);
-      await run.complete();
-    });
+    await api.start({ stalledMs: stalledBesideOthersMs, bodyBytesInFlight: 3 * text.length });
+    api.worker.answer(text);
     const { socket, served } = await create();
     await eventually(() => api.bodyBudget.held > text.length);
     const answer = await api.create({ model, input: 'Hi' });
@@ -251,11 +233,7 @@ describe('an answer to HEAD', () => {
 
 describe('a large answer', () => {
   it('says how long it is, and is whole', async () => {
-    const response = await fetch(`${await api.listen()}/v1/responses`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKeys.first}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model, input: 'Hi' }),
-    });
+    const response = await postResponse(await api.listen(), {});
     const body = await response.text();
     expect(response.headers.get('content-length')).toBe(String(body.length));
     expect(JSON.parse(body)).toMatchObject({ status: 'completed', output: [{ content: [{ text }] }] });

@@ -1,21 +1,11 @@
 import { connect, type Socket } from 'node:net';
-import { checkEventGrammar, eventually, type Latch, latch } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { keepTestApis } from './kept-api.ts';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { checkEventGrammar, eventually, latch } from '@sluice/testing';
+import { describe, expect, it, vi } from 'vitest';
+import { eachTestApi } from './kept-api.ts';
+import { apiKeys, model, type TestApi } from './test-api.ts';
 import type { Frame, TestSocket, UpgradeRefused } from './test-socket.ts';
 
-const takeTestApi = keepTestApis();
-
-let api: TestApi;
-
-beforeEach(async () => {
-  api = await takeTestApi();
-});
-
-afterEach(async () => {
-  await api.stop();
-});
+const api = eachTestApi();
 
 const create = { model, input: 'Hi' };
 const responseOf = (frame: Frame | undefined) => frame?.['response'] as Record<string, unknown>;
@@ -28,17 +18,6 @@ const promptsOf = (run: number) =>
   );
 const said = (text: string) => [{ type: 'output_text', text, annotations: [] }];
 const asked = (text: string) => [{ type: 'input_text', text }];
-
-/** Lets each run say something and wait for what is returned. */
-function talkUntil({ says = 'Hello' } = {}): Latch {
-  const goOn = latch();
-  api.worker.onRun(async (run) => {
-    if (says !== '') run.say(says);
-    await goOn.wait();
-    await run.complete();
-  });
-  return goOn;
-}
 
 describe('a turn', () => {
   it.each([
@@ -73,7 +52,7 @@ describe('a turn', () => {
   });
 
   it('waits for the one before it in its lane', async () => {
-    const goOn = talkUntil();
+    const { goOn } = api.worker.hold('Hello');
     const client = await api.connect();
     const [first, second] = [client.turn(create), client.turn({ ...create, input: 'Two' })];
     await client.next(({ type }) => type === 'response.output_text.delta');
@@ -105,10 +84,7 @@ describe('a turn', () => {
   });
 
   it('ends with its connection', async () => {
-    api.worker.onRun(async (run) => {
-      run.say('Hello');
-      await run.hang();
-    });
+    api.worker.hold('Hello');
     const client = await api.connect();
     client.send({ type: 'response.create', ...create });
     const created = await client.next(({ type }) => type === 'response.created');
@@ -127,10 +103,7 @@ describe('a turn', () => {
     client.send({ type: 'response.create', ...create });
     const failed = await client.next(({ type }) => type === 'response.failed');
     expect(responseOf(failed)).toMatchObject({ status: 'failed', error: { code: 'model_error' } });
-    api.worker.onRun(async (run) => {
-      run.say('Hello');
-      await run.complete();
-    });
+    api.worker.answer('Hello');
     expect((await client.turn(create)).at(-1)?.type).toBe('response.completed');
   });
 
@@ -219,7 +192,7 @@ describe('a response that is not stored', () => {
   });
 
   it('cannot be continued while it runs', async () => {
-    const goOn = talkUntil({ says: '' });
+    const { goOn } = api.worker.hold();
     const client = await api.connect();
     client.send({ type: 'response.create', ...create, store: false });
     const created = await client.next(({ type }) => type === 'response.created');
@@ -233,8 +206,7 @@ describe('a response that is not stored', () => {
   });
 
   it('is forgotten when there is no room for it', async () => {
-    await api.stop();
-    api = await takeTestApi({ webSocketContextBytes: 4096 });
+    await api.start({ webSocketContextBytes: 4096 });
     const client = await api.connect();
     const first = idOf(await client.turn({ ...create, store: false }));
     await client.turn({ model, input: 'x'.repeat(1900), store: false });
@@ -308,8 +280,7 @@ describe('an upgrade', () => {
 
   it('is refused where WebSockets are switched off, and on every other path', async () => {
     expect((await refused({ mount: '/v1/models' })).status).toBe(426);
-    await api.stop();
-    api = await takeTestApi({ webSockets: false });
+    await api.start({ webSockets: false });
     const { status, body } = await refused({});
     expect(status).toBe(426);
     expect(JSON.parse(body)).toMatchObject({ error: { code: 'upgrade_required' } });
@@ -403,8 +374,7 @@ describe('a frame that is wrong', () => {
   });
 
   it('because there is no room for it is told so, and its client comes back', async () => {
-    await api.stop();
-    api = await takeTestApi({ bodyBytes: 100_000, bodyBytesInFlight: 200_000 });
+    await api.start({ bodyBytes: 100_000, bodyBytesInFlight: 200_000 });
     const held = api.bodyBudget.open('first');
     held.grow(90_000);
     const client = await api.connect();
@@ -544,8 +514,7 @@ describe('a client that sends its frames in pieces', () => {
   });
 
   it('is refused a message of more fragments than its bytes may be', async () => {
-    await api.stop();
-    api = await takeTestApi({ bodyBytes: 100_000, bodyBytesInFlight: 200_000 });
+    await api.start({ bodyBytes: 100_000, bodyBytesInFlight: 200_000 });
     const client = await api.connect();
     const empty = frame(0, Buffer.alloc(0), { fin: false });
     await write(client, [
@@ -616,7 +585,7 @@ describe('a client that sends its frames in pieces', () => {
 
 describe('a connection', () => {
   it('has so many turns waiting and no more', async () => {
-    const goOn = talkUntil({ says: '' });
+    const { goOn } = api.worker.hold();
     const client = await api.connect();
     for (let at = 0; at < 34; at += 1) client.send({ type: 'response.create', ...create });
     expect(await client.next(({ type }) => type === 'error')).toMatchObject({
@@ -629,9 +598,8 @@ describe('a connection', () => {
   });
 
   it('has turns under way as far as its tenant may have requests open', async () => {
-    await api.stop();
-    api = await takeTestApi({ mostCallers: 2 });
-    const goOn = talkUntil();
+    await api.start({ mostCallers: 2 });
+    const { goOn } = api.worker.hold('Hello');
     const client = await api.connect();
     client.send({ type: 'response.create', ...create, stream_id: 'a' });
     await client.next(({ type }) => type === 'response.output_text.delta');
@@ -647,8 +615,7 @@ describe('a connection', () => {
   });
 
   it('that has nothing to do ends with a key that was revoked, and those of other keys stay', async () => {
-    await api.stop();
-    api = await takeTestApi({ socketTimes: { pingMs: 300 } });
+    await api.start({ socketTimes: { pingMs: 300 } });
     const [first, second] = [await api.connect(), await api.connect({ key: apiKeys.second })];
     const keys = api.settings.keys.filter(({ name }) => name !== 'first');
     api.live.replace({ keys, limits: api.live.limits });
@@ -658,8 +625,7 @@ describe('a connection', () => {
   });
 
   it('stays as long as nobody can tell whether its key was revoked', async () => {
-    await api.stop();
-    api = await takeTestApi({ socketTimes: { pingMs: 300 } });
+    await api.start({ socketTimes: { pingMs: 300 } });
     const client = await api.connect();
     api.live.replace({ keys: [], limits: api.live.limits, isComplete: false });
     expect(errorOf(await client.turn(create))).toMatchObject({ code: 'server_is_overloaded' });
@@ -668,9 +634,8 @@ describe('a connection', () => {
   });
 
   it('lets the turn go on that its key began before it was revoked, and takes none of those that wait', async () => {
-    await api.stop();
-    api = await takeTestApi({ socketTimes: { pingMs: 300 } });
-    const goOn = talkUntil();
+    await api.start({ socketTimes: { pingMs: 300 } });
+    const { goOn } = api.worker.hold('Hello');
     const client = await api.connect();
     for (let at = 0; at < 2; at += 1) client.send({ type: 'response.create', ...create });
     await client.next(({ type }) => type === 'response.output_text.delta');
@@ -703,9 +668,8 @@ describe('a connection', () => {
   });
 
   it('lasts so long and no longer, and lets its turn end', async () => {
-    await api.stop();
-    api = await takeTestApi({ socketTimes: { lifetimeMs: 300 } });
-    const goOn = talkUntil();
+    await api.start({ socketTimes: { lifetimeMs: 300 } });
+    const { goOn } = api.worker.hold('Hello');
     const client = await api.connect();
     client.send({ type: 'response.create', ...create });
     const told = await client.next(({ type }) => type === 'error');
@@ -716,15 +680,13 @@ describe('a connection', () => {
   });
 
   it('that has nothing to do is closed, so that its client opens another when it needs one', async () => {
-    await api.stop();
-    api = await takeTestApi({ socketTimes: { pingMs: 50, idleMs: 100 } });
+    await api.start({ socketTimes: { pingMs: 50, idleMs: 100 } });
     const client = await api.connect();
     expect((await client.closed).code).toBe(1001);
   });
 
   it('that shows no sign of life is cut', async () => {
-    await api.stop();
-    api = await takeTestApi({ socketTimes: { pingMs: 50 } });
+    await api.start({ socketTimes: { pingMs: 50 } });
     const client = await api.connect();
     client.socket.pause();
     await eventually(() => api.sockets.size === 0);
@@ -732,17 +694,15 @@ describe('a connection', () => {
   });
 
   it('that begins a frame and does not go on is cut', async () => {
-    await api.stop();
-    api = await takeTestApi({ socketTimes: { pingMs: 100 } });
+    await api.start({ socketTimes: { pingMs: 100 } });
     const client = await api.connect();
     client.socket.send('{"type":', { fin: false });
     expect((await client.closed).code).toBe(1006);
   });
 
   it('of a process that stops finishes its turns, and its client goes elsewhere', async () => {
-    await api.stop();
-    api = await startTestApi();
-    const goOn = talkUntil();
+    await api.start({ isKept: false });
+    const { goOn } = api.worker.hold('Hello');
     const [busy, idle] = [await api.connect(), await api.connect()];
     busy.send({ type: 'response.create', ...create });
     busy.send({ type: 'response.create', ...create });

@@ -18,6 +18,12 @@ interface ErrorRow {
 }
 
 const badRequest = { type: 'invalid_request_error', status: 400 } as const;
+const forbidden = { type: 'permission_error', status: 403 } as const;
+const notFound = { type: 'not_found', status: 404 } as const;
+/** It stays as it is, however often somebody asks. */
+const conflict = { type: 'conflict', status: 409, retry: 'never' } as const;
+const tooMany = { type: 'too_many_requests', status: 429, retry: 'later' } as const;
+const unavailable = { type: 'server_error', status: 503, retry: 'later' } as const;
 const invalidValue = { ...badRequest, message: "Invalid value for '{param}'." } as const;
 const tooSmall = { ...badRequest, message: "Invalid '{param}': the value is too small." } as const;
 const tooLarge = { ...badRequest, message: "Invalid '{param}': the value is too large." } as const;
@@ -112,12 +118,7 @@ export const errorCatalogue = {
     status: 401,
     message: 'Incorrect or missing API key. Send it as a header: Authorization: Bearer <key>.',
   },
-  model_not_allowed: {
-    type: 'permission_error',
-    status: 403,
-    message: 'This key may not use the model.',
-    param: 'model',
-  },
+  model_not_allowed: { ...forbidden, message: 'This key may not use the model.', param: 'model' },
   invalid_action_token: {
     type: 'invalid_request_error',
     status: 401,
@@ -125,76 +126,46 @@ export const errorCatalogue = {
       'What changes something needs the action token. Send it as a header: sluice-action-token: <token>.',
   },
   actions_off: {
-    type: 'permission_error',
-    status: 403,
+    ...forbidden,
     message: 'Nothing can be changed here: the service has no ADMIN_ACTION_TOKEN.',
   },
   webhooks_off: {
-    type: 'permission_error',
-    status: 403,
+    ...forbidden,
     message: 'Webhooks are switched off here: the operator has set webhooks.enabled to false.',
   },
   files_off: {
-    type: 'permission_error',
-    status: 403,
+    ...forbidden,
     message: 'Files are switched off here: the operator has not set files.enabled.',
   },
-  files_unavailable: {
-    type: 'server_error',
-    status: 503,
-    message: 'Files cannot be reached at the moment. Please try again.',
-    retry: 'later',
-  },
+  files_unavailable: { ...unavailable, message: 'Files cannot be reached at the moment. Please try again.' },
   file_limit_reached: { ...badRequest, message: 'You have as many files as you may: delete some.' },
   batch_limit_reached: { ...badRequest, message: 'You have as many batches as you may.' },
-  usage_off: {
-    type: 'permission_error',
-    status: 403,
-    message: 'Usage is not counted here: the operator has not set usage.enabled.',
-  },
-  usage_unavailable: {
-    type: 'server_error',
-    status: 503,
-    message: 'Usage cannot be read at the moment. Please try again.',
-    retry: 'later',
-  },
+  usage_off: { ...forbidden, message: 'Usage is not counted here: the operator has not set usage.enabled.' },
+  usage_unavailable: { ...unavailable, message: 'Usage cannot be read at the moment. Please try again.' },
   webhook_endpoint_failed: { ...badRequest, message: 'The endpoint did not take the event.' },
-  not_found: { type: 'not_found', status: 404, message: 'There is nothing at this path.' },
+  not_found: { ...notFound, message: 'There is nothing at this path.' },
   item_not_found: {
-    type: 'not_found',
-    status: 404,
+    ...notFound,
     message: "Item not found. Items are not persisted when 'store' is false.",
     param: 'input',
   },
   method_not_allowed: { ...badRequest, status: 405, message: 'This path does not take this method.' },
   request_timeout: { ...badRequest, status: 408, message: 'The request did not arrive in time.' },
   idempotency_result_gone: {
-    type: 'conflict',
-    status: 409,
+    ...conflict,
     message: 'This Idempotency-Key stands for a response that is no longer kept.',
     param: 'Idempotency-Key',
-    retry: 'never',
   },
   more_than_expected: {
-    type: 'conflict',
-    status: 409,
+    ...conflict,
     message: 'More responses match than were expected. Look again, and confirm how many there are.',
     param: 'expected',
-    retry: 'never',
   },
   act_under_way: {
-    type: 'conflict',
-    status: 409,
+    ...conflict,
     message: 'Something is being done with many responses already. Wait until it is done, or stop it.',
-    retry: 'never',
   },
-  not_retryable: {
-    type: 'conflict',
-    status: 409,
-    message: 'This response cannot be tried again.',
-    param: 'id',
-    retry: 'never',
-  },
+  not_retryable: { ...conflict, message: 'This response cannot be tried again.', param: 'id' },
   request_too_large: { ...badRequest, status: 413, message: 'The request body is too large.' },
   uri_too_long: { ...badRequest, status: 414, message: 'The URL of the request is too long.' },
   unsupported_media_type: {
@@ -214,12 +185,7 @@ export const errorCatalogue = {
     status: 426,
     message: 'WebSockets are not available here; send requests over HTTP.',
   },
-  rate_limit_exceeded: {
-    type: 'too_many_requests',
-    status: 429,
-    message: 'Rate limit reached.',
-    retry: 'later',
-  },
+  rate_limit_exceeded: { ...tooMany, message: 'Rate limit reached.' },
   insufficient_quota: {
     type: 'insufficient_quota',
     status: 429,
@@ -227,10 +193,8 @@ export const errorCatalogue = {
     retry: 'never',
   },
   too_many_queued_requests: {
-    type: 'too_many_requests',
-    status: 429,
+    ...tooMany,
     message: 'Too many requests of this connection wait for their turn. Wait until some of them have ended.',
-    retry: 'later',
   },
   headers_too_large: { ...badRequest, status: 431, message: 'The headers of the request are too large.' },
   server_error: {
@@ -258,10 +222,8 @@ export const errorCatalogue = {
     isFailure: true,
   },
   server_is_overloaded: {
-    type: 'server_error',
-    status: 503,
+    ...unavailable,
     message: 'The model server is overloaded. Please try again later.',
-    retry: 'later',
     isFailure: true,
   },
   timeout: {

@@ -4,7 +4,7 @@ import { countDerivedEvents, deriveEvents } from './derive-events.ts';
 import { failureBody } from './error-body.ts';
 import type { ContentEvent, UnnumberedEvent } from './events.ts';
 import { applyEvent, emptyFold, foldEvents } from './fold.ts';
-import type { OutputItem } from './output.ts';
+import type { ContentPart, OutputItem } from './output.ts';
 
 const logprob = { token: 'a', logprob: -1, bytes: [97], top_logprobs: [] };
 const output: OutputItem[] = [
@@ -53,6 +53,9 @@ const output: OutputItem[] = [
   },
   { type: 'message', id: 'msg_2', status: 'incomplete', role: 'assistant', content: [] },
 ];
+
+/** The place of an event in an item. */
+const inItem = (output_index: number) => ({ item_id: 'm', output_index });
 
 /** Each delta in single characters, so that a log has many places to be cut. */
 function spelledOut(events: readonly UnnumberedEvent[]): UnnumberedEvent[] {
@@ -119,63 +122,27 @@ describe('fold', () => {
     expect(log).toEqual(before);
   });
 
+  const refusal = (output_index: number, content_index: number) =>
+    ({ type: 'response.refusal.delta', ...inItem(output_index), content_index, delta: '' }) as const;
+  const summary = (output_index: number, summary_index: number) =>
+    ({
+      type: 'response.reasoning_summary_text.delta',
+      ...inItem(output_index),
+      summary_index,
+      delta: '',
+    }) as const;
+  const added = (output_index: number, part: ContentPart) =>
+    ({ type: 'response.content_part.added', ...inItem(output_index), content_index: 0, part }) as const;
+
   it.each([
-    [
-      'an item that was never added',
-      { type: 'response.refusal.delta', item_id: 'm', output_index: 9, content_index: 0, delta: '' },
-    ],
-    [
-      'a part that was never added',
-      { type: 'response.refusal.delta', item_id: 'm', output_index: 1, content_index: 9, delta: '' },
-    ],
-    [
-      'a part of another kind',
-      { type: 'response.refusal.delta', item_id: 'm', output_index: 1, content_index: 0, delta: '' },
-    ],
-    [
-      'arguments of a message',
-      { type: 'response.function_call_arguments.delta', item_id: 'm', output_index: 1, delta: '' },
-    ],
-    [
-      'a summary of a message',
-      {
-        type: 'response.reasoning_summary_text.delta',
-        item_id: 'm',
-        output_index: 1,
-        summary_index: 0,
-        delta: '',
-      },
-    ],
-    [
-      'a summary part that was never added',
-      {
-        type: 'response.reasoning_summary_text.delta',
-        item_id: 'm',
-        output_index: 0,
-        summary_index: 9,
-        delta: '',
-      },
-    ],
-    [
-      'a reasoning part in a message',
-      {
-        type: 'response.content_part.added',
-        item_id: 'm',
-        output_index: 1,
-        content_index: 0,
-        part: { type: 'reasoning_text', text: '' },
-      },
-    ],
-    [
-      'a text part in a call',
-      {
-        type: 'response.content_part.added',
-        item_id: 'm',
-        output_index: 2,
-        content_index: 0,
-        part: { type: 'refusal', refusal: '' },
-      },
-    ],
+    ['an item that was never added', refusal(9, 0)],
+    ['a part that was never added', refusal(1, 9)],
+    ['a part of another kind', refusal(1, 0)],
+    ['arguments of a message', { type: 'response.function_call_arguments.delta', ...inItem(1), delta: '' }],
+    ['a summary of a message', summary(1, 0)],
+    ['a summary part that was never added', summary(0, 9)],
+    ['a reasoning part in a message', added(1, { type: 'reasoning_text', text: '' })],
+    ['a text part in a call', added(2, { type: 'refusal', refusal: '' })],
   ] satisfies [string, UnnumberedEvent][])('refuses %s', (_what, event) => {
     expect(() => applyEvent({ items: structuredClone(output) }, event)).toThrow(RangeError);
   });

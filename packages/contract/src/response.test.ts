@@ -247,37 +247,18 @@ describe('response object', () => {
 describe('ends', () => {
   it('set what belongs to their status and nothing else', () => {
     const error = failureBody('timeout');
-    expect(completed(nothingProduced, 5)).toEqual({
-      status: 'completed',
-      completed_at: 5,
-      incomplete_details: null,
-      error: null,
-      output: [],
-      usage: null,
-    });
+    const nothing = { completed_at: null, incomplete_details: null, error: null, output: [], usage: null };
+    expect(completed(nothingProduced, 5)).toEqual({ ...nothing, status: 'completed', completed_at: 5 });
     expect(incomplete(nothingProduced, 'content_filter')).toEqual({
+      ...nothing,
       status: 'incomplete',
-      completed_at: null,
       incomplete_details: { reason: 'content_filter' },
-      error: null,
-      output: [],
-      usage: null,
     });
-    expect(failed(nothingProduced, error)).toEqual({
-      status: 'failed',
-      completed_at: null,
-      incomplete_details: null,
-      error,
-      output: [],
-      usage: null,
-    });
+    expect(failed(nothingProduced, error)).toEqual({ ...nothing, status: 'failed', error });
     expect(cancelled(nothingProduced)).toEqual({
+      ...nothing,
       status: 'cancelled',
-      completed_at: null,
       incomplete_details: { reason: 'cancelled' },
-      error: null,
-      output: [],
-      usage: null,
     });
   });
 });

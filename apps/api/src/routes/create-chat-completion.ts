@@ -65,10 +65,6 @@ export function chatFraming(delivery: ChatDelivery): StreamFraming {
         .flatMap(({ type, json: event }) => chunks.of(type, event))
         .map((chunk) => `data: ${chunk}\n\n`)
         .join(''),
-    caughtUp: () => '',
     last: () => (chunks.hasFailed ? '' : 'data: [DONE]\n\n'),
-    cacheControl: 'no-cache, no-transform',
-    readersReturn: false,
-    mayRepeat: false,
   };
 }

@@ -75,11 +75,6 @@ export function messageFraming(delivery: MessageDelivery, requestId: string): St
       // Frames of events that have waited have their texts from elsewhere.
       return frames.flatMap(({ text, texts }) => texts?.piecesOf(text) ?? Buffer.from(text));
     },
-    caughtUp: () => '',
-    last: () => '',
-    cacheControl: 'no-cache, no-transform',
-    readersReturn: false,
-    mayRepeat: false,
     ping: frameOf('ping', JSON.stringify({ type: 'ping' })),
   };
 }

@@ -45,19 +45,10 @@ export const toolCall = z.discriminatedUnion('type', [
 const [functionCall, customCall] = toolCall.options;
 const markedCall = z.discriminatedUnion('type', [functionCall.extend(marked), customCall.extend(marked)]);
 
+const instruction = { content: z.union([z.string(), z.array(textPart)]), name: unsupported, ...marked };
 const message = z.discriminatedUnion('role', [
-  z.object({
-    role: z.literal('system'),
-    content: z.union([z.string(), z.array(textPart)]),
-    name: unsupported,
-    ...marked,
-  }),
-  z.object({
-    role: z.literal('developer'),
-    content: z.union([z.string(), z.array(textPart)]),
-    name: unsupported,
-    ...marked,
-  }),
+  z.object({ role: z.literal('system'), ...instruction }),
+  z.object({ role: z.literal('developer'), ...instruction }),
   z.object({
     role: z.literal('user'),
     content: z.union([z.string(), z.array(mediaPart)]),

@@ -27,9 +27,9 @@ export const recipes: readonly Recipe[] = [
     patches: [
       {
         file: `${contract}/errors.ts`,
-        find: "  not_found: { type: 'not_found',",
+        find: '  not_found: { ...notFound,',
         replace:
-          "  made_up: { ...badRequest, status: 418, message: 'Made up.' },\n  not_found: { type: 'not_found',",
+          "  made_up: { ...badRequest, status: 418, message: 'Made up.' },\n  not_found: { ...notFound,",
       },
       {
         file: `${api}/routes/get-model.ts`,

@@ -1,15 +1,13 @@
 import type { AdminRoute } from './admin-route.ts';
-import { cancelAnyResponse } from './routes/cancel-any-response.ts';
 import { listAudit } from './routes/list-audit.ts';
 import { listActs, readAct, stopAct } from './routes/read-acts.ts';
 import { readContent } from './routes/read-content.ts';
-import { retryResponse } from './routes/retry-response.ts';
-import { startAct } from './routes/start-act.ts';
 import { changeTenantLimits, createApiKey, revokeApiKey } from './routes/steer-keys.ts';
 import { addModel, changeModel, removeModel } from './routes/steer-models.ts';
 import { addCell, drainCell, openCell, removeCell } from './routes/steer-cells.ts';
 import { addProvider, changeProvider, removeProvider } from './routes/steer-providers.ts';
 import { sendDelivery } from './routes/steer-deliveries.ts';
+import { cancelAnyResponse, retryResponse, startAct } from './routes/steer-responses.ts';
 import { drainQueue, pauseQueue, resumeQueue } from './routes/steer-queue.ts';
 import { tailEvents } from './routes/tail-events.ts';
 

@@ -14,8 +14,7 @@ import { listAllModels } from './routes/steer-models.ts';
 import { listCells } from './routes/steer-cells.ts';
 import { listAllProviders } from './routes/steer-providers.ts';
 import { listDeliveries } from './routes/steer-deliveries.ts';
-import { readCosts } from './routes/read-costs.ts';
-import { readUsage } from './routes/read-usage.ts';
+import { readCosts, readUsage } from './routes/read-usage.ts';
 import { readSession } from './routes/read-session.ts';
 
 /** Every route of the admin API. The document of the API is made from this list, too. */

@@ -1,4 +1,4 @@
-import { usagePageSchema, usageQuerySchema } from '@sluice/contract';
+import { costPageSchema, costQuerySchema, usagePageSchema, usageQuerySchema } from '@sluice/contract';
 import { json } from '../../../route.ts';
 import { usageErrors, usageOf } from '../../../routes/usage.ts';
 import { readingRoute } from '../admin-route.ts';
@@ -13,4 +13,16 @@ export const readUsage = readingRoute({
   answers: [json(usagePageSchema)],
   errors: ['server_is_overloaded', ...usageErrors],
   handle: ({ query }, context) => usageOf(context).page(query, {}),
+});
+
+export const readCosts = readingRoute({
+  name: 'readCosts',
+  method: 'GET',
+  path: '/usage/costs',
+  summary:
+    'What the responses of all tenants cost by the prices of their models, in buckets of a day, by the time of their ends.',
+  query: costQuerySchema,
+  answers: [json(costPageSchema)],
+  errors: ['server_is_overloaded', ...usageErrors],
+  handle: ({ query }, context) => usageOf(context).costs(query, {}),
 });
