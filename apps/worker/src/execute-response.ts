@@ -203,13 +203,14 @@ async function beginAttempt(
   execution.history.claims.push(record.token);
   const attempt = new Attempt(dependencies, record, history);
   execution.attempt = attempt;
-  const { tenant, serviceTier: tier, acceptedAt, request } = record;
+  const { tenant, serviceTier: tier, acceptedAt, claimedAt, request } = record;
   telemetry.emit('attempt.claimed', {
     ...about(record),
     tenant,
     mode: modeOf(request),
     tier,
     acceptedAt,
+    claimedAt,
     worker: workerId,
     trace: attempt.trace,
   });

@@ -37,6 +37,7 @@ export function unclaimedRecord(members: Partial<ClaimedRecord>): ClaimedRecord 
     longEndBytes: 0,
     input: [],
     attempt: 0,
+    claimedAt: 2_000,
     isFirstClaim: true,
     losses: 0,
     maxAttempts: 2,

@@ -127,7 +127,7 @@ describe('the journal of a process', () => {
   const about = { responseId: 'create-response_0a', model: 'm', attempt: 1 };
   const claimed: TelemetryEvents['attempt.claimed'] = {
     ...about,
-    ...{ tenant: 't', mode: 'whole', tier: 'default', acceptedAt: 1, worker: 'w' },
+    ...{ tenant: 't', mode: 'whole', tier: 'default', acceptedAt: 1, claimedAt: 7, worker: 'w' },
   };
 
   function journal() {
@@ -139,15 +139,15 @@ describe('the journal of a process', () => {
     keepJournal(telemetry, over.writer, () => (now += 1));
     return {
       telemetry,
-      said: async () => {
+      lines: async () => {
         await over.writer.stop();
-        return over.entries().flatMap(({ lines }) => lines.map(({ what }) => what));
+        return over.entries().flatMap(({ lines }) => lines);
       },
     };
   }
 
   it('says once that a response is postponed for the same reason, however often it is', async () => {
-    const { telemetry, said } = journal();
+    const { telemetry, lines } = journal();
     for (let time = 0; time < 50; time += 1) {
       telemetry.emit('attempt.claimed', claimed);
       telemetry.emit('attempt.postponed', { ...about, because: 'parked', afterMs: 1_000 });
@@ -156,7 +156,14 @@ describe('the journal of a process', () => {
     telemetry.emit('attempt.postponed', { ...about, because: 'open', afterMs: 1_000 });
     telemetry.emit('attempt.claimed', claimed);
     telemetry.emit('attempt.called', { ...about, provider: 'p', upstreamModel: 'um' });
-    expect(await said()).toEqual(['claimed', 'postponed', 'claimed', 'postponed', 'claimed', 'called']);
+    const said = (await lines()).map(({ what }) => what);
+    expect(said).toEqual(['claimed', 'postponed', 'claimed', 'postponed', 'claimed', 'called']);
+  });
+
+  it('says when a response was claimed as its record does', async () => {
+    const { telemetry, lines } = journal();
+    telemetry.emit('attempt.claimed', claimed);
+    expect(await lines()).toMatchObject([{ what: 'claimed', at: 7, acceptedAt: 1 }]);
   });
 
   it('keeps digests of metadata, and nothing else of it', async () => {

@@ -95,10 +95,11 @@ interface AttemptsKeeping {
 
 function keepAttempts(telemetry: Telemetry, { writer, now, say, postponed }: AttemptsKeeping): void {
   telemetry.on('attempt.claimed', ({ responseId, ...of }) => {
-    const { attempt, worker, tenant, model, tier, mode, acceptedAt } = of;
+    const { attempt, worker, tenant, model, tier, mode, acceptedAt, claimedAt } = of;
     say(responseId, {
       what: 'claimed',
-      at: now(),
+      // As the record has it, for a process that reads that before this line.
+      at: claimedAt,
       attempt,
       worker,
       tenant,

@@ -92,6 +92,17 @@ describe.each(servers)('on %s', (_name, connect) => {
       expect(await store.take(id, 'last', another())).toMatchObject({ kind: 'end', because: 'exhausted' });
     });
 
+    it('says when that was, which is the start of a response for the first one alone', async () => {
+      const id = await accepted();
+      const first = await take(id, 'a');
+      const startedAt = Number(await field(id, 'started_at'));
+      expect(first).toMatchObject({ kind: 'run', record: { claimedAt: startedAt, startedAt } });
+      await change(id, { started_at: 5 });
+      const second = await store.take(id, 'b', another());
+      expect(second).toMatchObject({ kind: 'run', record: { startedAt: 5 } });
+      expect(second.kind === 'run' && second.record.claimedAt).toBeGreaterThanOrEqual(startedAt);
+    });
+
     it('counts none for a response that was given back', async () => {
       const id = await running('a');
       await store.attempts.release({ id, token: 'a' }, { isCounted: false });

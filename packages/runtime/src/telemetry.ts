@@ -68,6 +68,8 @@ export interface TelemetryEvents {
     mode: CallMode;
     tier: string;
     acceptedAt: number;
+    /** By the clock of the store, in milliseconds. */
+    claimedAt: number;
     attempt: number;
     worker: string;
     trace?: AttemptTrace | undefined;

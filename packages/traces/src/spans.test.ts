@@ -36,6 +36,7 @@ function claimed(
     mode: 'whole',
     tier: 'default',
     acceptedAt: 900,
+    claimedAt: 950,
     worker: 'w',
     trace: traceOfAttempt({ ...origin, isSampled }, { losses, isFirst }),
   };

@@ -60,6 +60,8 @@ export interface ClaimedRecord extends ResponseRecord {
   token: string;
   /** Counts the runs so far, this one included. */
   attempt: number;
+  /** When it was claimed, in milliseconds of the clock of the store; the first time is `startedAt`. */
+  claimedAt: number;
   /** Whether nobody has claimed it before. */
   isFirstClaim: boolean;
   /** Runs that died with their process. One more may take another process down. */

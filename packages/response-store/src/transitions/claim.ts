@@ -211,6 +211,7 @@ async function readClaimed(
     token: options.token,
     sequenceNumber,
     attempt,
+    claimedAt: now,
     isFirstClaim: found.startedAt === undefined,
     losses,
     limited: fields.limited ? { count: fields.limited, at: fields.limited_at ?? now } : undefined,
