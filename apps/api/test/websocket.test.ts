@@ -668,10 +668,16 @@ describe('a connection', () => {
   });
 
   it('lasts so long and no longer, and lets its turn end', async () => {
-    await api.start({ socketTimes: { lifetimeMs: 300 } });
+    const lifetimeMs = 3_600_001; // no other timer takes so long
+    await api.start({ socketTimes: { lifetimeMs } });
     const { goOn } = api.worker.hold('Hello');
+    const timers = vi.spyOn(globalThis, 'setTimeout');
     const client = await api.connect();
+    const [passes] = timers.mock.calls.find(([, ms]) => ms === lifetimeMs) ?? [];
+    timers.mockRestore();
     client.send({ type: 'response.create', ...create });
+    await client.next(({ type }) => type === 'response.output_text.delta');
+    passes?.();
     const told = await client.next(({ type }) => type === 'error');
     expect(told).toMatchObject({ status: 400, error: { code: 'websocket_connection_limit_reached' } });
     goOn.open();
