@@ -37,7 +37,7 @@ export interface StreamFraming {
   caughtUp?(): string;
   /** The text that is written last, behind the event that ends the response; none by default. */
   last?(): string;
-  /** That of a stream which is not to be kept, by default. */
+  /** By default the one that forbids to keep the stream. */
   readonly cacheControl?: string;
   /** Whether a reader comes back by itself for what it has not got, when its stream is over without its last frame. */
   readonly readersReturn?: boolean;

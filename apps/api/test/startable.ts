@@ -1,4 +1,4 @@
-/** What a test starts, again in place of the one that it has had so far. Nothing of it is used before it has started. */
+/** Something that a test may start again, in place of the one that it has had so far. Nothing of it is used before it has started. */
 export type Startable<Started, Options> = Started & { start(options?: Options): Promise<void> };
 
 export function startable<Started extends { stop: () => Promise<void> }, Options>(

@@ -10,7 +10,7 @@ import { type BatchParts, inputOf, LineRun } from './line-run.ts';
 import { expired, ResultFiles } from './result-files.ts';
 import { type BatchEnd, type BatchEnding, endOf, hasEnded, type StoredBatch } from './stored-batch.ts';
 
-/** What a process has for its batches, with the store of these. */
+/** The parts of a process for its batches, with the store of these. */
 export interface BatchServices extends BatchParts {
   store: BatchStore;
   /** A batch ends when its results have so many bytes. */

@@ -7,7 +7,7 @@ import { type LineAnswer, LineLeft, type LineServer } from './line-server.ts';
 import { answered, type LineResult, type ResultFiles, type ResultKind } from './result-files.ts';
 import type { StoredBatch } from './stored-batch.ts';
 
-/** What a process has for each of its batches. */
+/** The parts of a process for each of its batches. */
 export interface BatchParts {
   files: Files;
   server: LineServer;

@@ -42,7 +42,7 @@ const lineTable = {
   paused: { word: 'q', members: ['isPaused'] },
 } as const satisfies Record<string, { word: string; members: readonly Member[] }>;
 
-/** What each member is. A flag is 0 or 1 in the stream. */
+/** The kind of each member. A flag is 0 or 1 in the stream. */
 const memberKinds = {
   tenant: 'text',
   model: 'text',

@@ -107,7 +107,7 @@ export async function* run(
   yield* provider.generate(generation, { model: 'm', signal, responseId: 'r', attempt: 1 });
 }
 
-/** Whoever hands a list in has what came before a failure. */
+/** All chunks of a stream. A list that is handed in has those before a failure, too. */
 export async function all(
   stream: AsyncIterable<ProviderChunk>,
   chunks: ProviderChunk[] = [],

@@ -11,7 +11,7 @@ beforeAll(() => walk({ streams: true }));
 
 const end = completed(nothingProduced, 1_700_000_000);
 
-/** What a step sends, by name. */
+/** The commands that a step sends, by name. */
 const cost = async (step: () => Promise<unknown>) => (await store.cost(step)).commands;
 
 /** A whole life, so that every script is known to the server. */

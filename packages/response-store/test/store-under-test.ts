@@ -153,7 +153,7 @@ interface ToAccept extends Partial<Omit<Accepting, 'limits' | 'prepared'>> {
   limits?: Partial<AdmissionLimits> | undefined;
 }
 
-/** What an api has of a response that it accepts, where a test says nothing else. */
+/** The facts of a response that an api accepts, as they are where a test says nothing else. */
 export function toAccept({ request, limits, ...rest }: ToAccept): Accepting {
   return {
     key: 'a1b2c3d4e5f60718',
@@ -356,7 +356,7 @@ export class StoreUnderTest {
     return ids;
   }
 
-  /** What a step has the server send and do, the commands inside scripts included. Nobody else may use the server. */
+  /** The bytes and commands that a step costs the server, those inside scripts included. Nobody else may use the server. */
   async cost(step: () => Promise<unknown>): Promise<{ bytes: number; commands: Record<string, number> }> {
     const look = async () => {
       const { client } = this.server;

@@ -1,6 +1,7 @@
 export { errorCode, FatalError, listenFailure } from './fatal-error.ts';
 export { bornAt, isAlive, isRunning, type ProcessIdentity } from './process-identity.ts';
 export type { ListenTarget } from './fatal-error.ts';
+export { garbageCollector } from './garbage-collector.ts';
 export { keepHeapRoom } from './heap-room.ts';
 export { startHealthServer } from './health-server.ts';
 export type { HealthServer, HealthServerOptions, Readiness } from './health-server.ts';

@@ -1,5 +1,4 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { garbageCollector } from './garbage-collector.ts';
 
 /** After the second one, V8 has been seen to reduce the heap within ten seconds each time. After one it was up to seventeen. */
 const collections = 2;
@@ -14,8 +13,6 @@ const collections = 2;
  * To be called when a process has started, before it answers anybody.
  */
 export function returnStartMemory(): void {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as (options: { type: 'minor' }) => void; // as the flag makes it
-  setFlagsFromString('--no-expose-gc');
+  const collect = garbageCollector();
   for (let count = 0; count < collections; count += 1) collect({ type: 'minor' });
 }

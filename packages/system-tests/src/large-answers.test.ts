@@ -2,10 +2,7 @@ import { forAllTests, eventually, startFakeUpstream } from '@sluice/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
 import { promptOf } from './scripted-upstream.ts';
-import { testService } from './service.ts';
-
-const hostile = 'sk-hostile-0123456789abcd';
-const neighbour = 'sk-neighbour-0123456789ab';
+import { hostile, neighbour, smallHeapService } from './small-heap-service.ts';
 
 /** Most of the heap of a worker, in MiB. All answers together are several times as large. */
 const heapMiB = 128;
@@ -46,18 +43,7 @@ beforeAll(() => {
     out.done();
   });
 });
-const service = testService(() => ({
-  settings: {
-    keys: [
-      { name: 'hostile', key: hostile },
-      { name: 'neighbour', key: neighbour },
-    ],
-    providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: upstream.baseUrl }],
-    models: [{ id: 'm', routes: [{ provider: 'upstream' }] }],
-    workerConcurrency: 2 * mostAnswers,
-  },
-  env: { NODE_OPTIONS: `--max-old-space-size=${heapMiB}` },
-}));
+const service = smallHeapService(upstream, { heapMiB, workerConcurrency: 2 * mostAnswers });
 
 /** How many responses of a worker have ended in a status. */
 async function ended(status: string): Promise<number> {

@@ -1,10 +1,7 @@
 import { forAllTests, eventually, latch, startFakeUpstream } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
-import { testService } from './service.ts';
-
-const hostile = 'sk-hostile-0123456789abcd';
-const neighbour = 'sk-neighbour-0123456789ab';
+import { hostile, neighbour, smallHeapService } from './small-heap-service.ts';
 
 /** Most of the heap of a worker, in MiB. All contexts together take several times as much. */
 const heapMiB = 160;
@@ -16,18 +13,7 @@ const smallBytes = 9_000;
 const isLarge = (body: unknown) => JSON.stringify(body).length > smallBytes / 2;
 
 const upstream = forAllTests(startFakeUpstream);
-const service = testService(() => ({
-  settings: {
-    keys: [
-      { name: 'hostile', key: hostile },
-      { name: 'neighbour', key: neighbour },
-    ],
-    providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: upstream.baseUrl }],
-    models: [{ id: 'm', routes: [{ provider: 'upstream' }] }],
-    workerConcurrency: 2 * responses,
-  },
-  env: { NODE_OPTIONS: `--max-old-space-size=${heapMiB}` },
-}));
+const service = smallHeapService(upstream, { heapMiB, workerConcurrency: 2 * responses });
 
 /** From now on the upstream answers prompts with the context, but for the first, once `answer` is open, and others at once. */
 function holdAnswers() {

@@ -48,7 +48,7 @@ function saveWith(changes: SettingsFile): Promise<void> {
 
 const everywhere = (key: string, is: 'taken' | 'refused') => untilKey(service, key, is);
 
-/** What each api and the worker has said with this message. */
+/** The log lines with this message, of each api and the worker. */
 function linesOf(message: string) {
   const processes = [...service.apis, ...service.workers];
   return processes.map((each) => each.logLines().filter(({ msg }) => msg === message));

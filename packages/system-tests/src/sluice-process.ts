@@ -140,7 +140,7 @@ export async function runCommand(
   return { code, output: process.output() };
 }
 
-/** What each line of an output is, all of which are JSON. */
+/** The values of an output whose lines are JSON. */
 export function linesOfJson<Line = Record<string, unknown>>(output: string): Line[] {
   const lines = output.trim().split('\n');
   return lines.map((line) => JSON.parse(line) as Line); // as the command prints it

@@ -338,7 +338,7 @@ describe.concurrent('a command that cannot start', () => {
   // An api that has none says so.
   beforeAll(builtConsole);
 
-  /** What a command says, without the log lines of its processes, that ends by itself with a code, and shows nobody a stack. */
+  /** The words of a command that ends by itself with a code, without the log lines of its processes. It shows nobody a stack. */
   async function lastWords(process: SluiceProcess, code: number): Promise<string[]> {
     await expect(within(process.exited)).resolves.toMatchObject({ code });
     expect(process.output()).not.toMatch(/^\s+at |"stack"/m);

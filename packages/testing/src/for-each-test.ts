@@ -13,7 +13,7 @@ export function forEachTest<Made extends Ending>(make: () => Promise<Made>): Mad
 
 /**
  * Makes something before all tests of a file or a `describe`, and ends it after them. Its result stands for it from the first test on.
- * What a later call makes is made after it, and ended before it.
+ * Something of a later call is made after it, and ended before it.
  */
 export function forAllTests<Made extends Ending>(make: () => Promise<Made>): Made {
   return standIn(make, beforeAll);

@@ -9,8 +9,7 @@ import {
   pickPage,
   pickUserMessages,
 } from '@sluice/response-store';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { garbageCollector } from '@sluice/runtime';
 import { parentPort } from 'node:worker_threads';
 import type { Sealing } from './open-sealed.ts';
 import { countPrompt, type PromptJson, type TokenCount } from '../tokens/count-prompt.ts';
@@ -69,8 +68,7 @@ const longText = 64 * 1024;
  */
 const lastingBytes = 4 * 1024 * 1024;
 
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void; // what the flag puts into new contexts
+const collectGarbage = garbageCollector();
 
 // Does one task after the other. A thread of its own has a heap of its own, so what the JSON takes there is bounded.
 parentPort?.on('message', (task: JsonTask) => void answer(task));
@@ -89,7 +87,7 @@ async function answer(task: JsonTask): Promise<void> {
   }
   parentPort?.postMessage(result, transfer);
   // Not here, where the task and its result are still known.
-  if (isLong) setImmediate(collectGarbage);
+  if (isLong) setImmediate(() => collectGarbage());
 }
 
 function bytesIn(task: JsonTask): number {

@@ -22,7 +22,7 @@ function settingsWith(models: Record<string, string>, more = '') {
 }
 
 interface SetUpOptions extends Pick<RunnerModelsOptions, 'resolve' | 'onServers'> {
-  /** What this machine lacks. */
+  /** The host of an upstream for which this machine lacks something. */
   lacks?: string;
   /** Further settings of each provider. */
   more?: string;

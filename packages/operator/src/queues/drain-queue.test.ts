@@ -15,7 +15,7 @@ interface Asked {
   first: number;
 }
 
-/** What is found to be waiting in a queue of which the test says who waits there, told as it is found. */
+/** The responses that are found waiting in a queue, whose ids the test gives. */
 function waitingIn(waitingIds: (asked: Asked) => string[]): AsyncIterable<readonly string[]> {
   const queue = {
     waitingIds: async (_name: string, asked: Asked) => Promise.resolve(waitingIds(asked)),

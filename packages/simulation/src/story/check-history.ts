@@ -124,7 +124,7 @@ async function checkOwn(
   const { plan } = caller;
   const isOwn = caller.responseId === response.id;
   const seen = losses === 0 && isOwn ? caller.events : [];
-  // What is lost behind the silence runs again, and has another end.
+  // A response that is lost behind the silence runs again, and has another end.
   const isSame = losses <= 1 && !history.losses.some(({ toMs }) => toMs > caller.silentMs);
   const silentBehind = isOwn && isSame ? caller.silentBehind : undefined;
   return [
